@@ -10,7 +10,7 @@ from almoner import wiring
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import verification as audit_proof
+from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import Actor, Trace
 from almoner.platform.database.transactions import Database
@@ -45,7 +45,7 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
     while await chainer.run_batch():
         pass
     chained = time.perf_counter()
-    proof = await audit_proof.verify_chain(db, scope)
+    proof = await audit_verification.verify_chain(db, scope)
     if proof.broken or proof.entries != entries:
         raise RuntimeError(f"{proof.entries} entries were proved: {proof.broken}")
     return entries / (chained - began), entries / (time.perf_counter() - chained)

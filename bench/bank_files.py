@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID
 
-from almoner.giving.banking.payment_files import domain
-from almoner.giving.banking.payment_files import iso20022 as messages
+from almoner.giving.banking.payment_files import domain as payment_files_domain
+from almoner.giving.banking.payment_files import iso20022
 from almoner.giving.banking.payment_files.domain import CreditTransfer, CreditTransferInitiation, OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch
 from almoner.giving.disbursing.disbursements.domain import new_batch
@@ -41,7 +41,9 @@ def order() -> CreditTransferInitiation:
         payout = replace(new_batch(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT")
         payee = Payee(UUID(int=number), f"Förderverein {number}", ACCOUNT if number % 2 else other, ADDRESS)
         payments.append(CreditTransfer(payout, payee))
-    return CreditTransferInitiation(domain.message_id_of(UUID(int=7)), own, AT, date(2026, 3, 3), payments)
+    return CreditTransferInitiation(
+        payment_files_domain.message_id_of(UUID(int=7)), own, AT, date(2026, 3, 3), payments
+    )
 
 
 def _template(asked: CreditTransferInitiation) -> bytes:
@@ -70,9 +72,9 @@ def measured() -> list[str]:
     asked = order()
     answer = _answer(asked)
     work: dict[str, Callable[[], object]] = {
-        "written and checked against the schema": lambda: messages.write_pain001(asked),
+        "written and checked against the schema": lambda: iso20022.write_pain001(asked),
         "a template that checks nothing": lambda: _template(asked),
-        "the bank's answer about all of them read": lambda: messages.parse_pain002(answer),
+        "the bank's answer about all of them read": lambda: iso20022.parse_pain002(answer),
     }
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(ROUNDS):
@@ -84,7 +86,7 @@ def measured() -> list[str]:
     for name, found in times.items():
         aim = f"{AIM:.0f}" if "written" in name else ""
         lines.append(f"| {name} | {statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f}) | {aim} |")
-    return [*lines, "", f"The file has {len(messages.write_pain001(asked)) / 2**20:.1f} MiB."]
+    return [*lines, "", f"The file has {len(iso20022.write_pain001(asked)) / 2**20:.1f} MiB."]
 
 
 def main() -> None:

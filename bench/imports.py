@@ -28,7 +28,7 @@ import asyncpg
 import almoner
 from almoner import migrations, settings, wiring
 from almoner.cli import local
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.scale import BRIEF, FULL, Scale
@@ -66,9 +66,9 @@ async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float
         source = REGISTER_SOURCES[SOURCE]
         started = time.perf_counter()
         if files:
-            load = await flows.import_files(services.db, source, files, force=True)
+            load = await registers_flows.import_files(services.db, source, files, force=True)
         else:
-            load = await flows.roll_back(services.db, source)
+            load = await registers_flows.roll_back(services.db, source)
         return load.rows, time.perf_counter() - started
     finally:
         await services.close()

@@ -14,11 +14,11 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from almoner import wiring
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
-from almoner.giving.accounting.ledger import store
+from almoner.giving.accounting.ledger import store as ledger_store
 from almoner.kit.money import Money
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
@@ -63,7 +63,7 @@ async def _rate(post: Post, seconds: float) -> float:
 def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
     async def post(rng: random.Random) -> None:
         provider = f"provider{rng.randrange(providers)}"
-        transfers = books.payment_transfers(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
+        transfers = ledger_domain.payment_transfers(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
         async with db.write() as tx:
             ledger.post_transfers(tx, transfers)
 
@@ -91,9 +91,9 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     pool = await asyncpg.create_pool(complete.owner_dsn, min_size=WRITERS, max_size=WRITERS, reset=_keep)
     organisations = [row["id"] for row in await owner.fetch("select id from organisation limit $1", ACCOUNTS)]
     async with services.db.write() as tx:
-        clearing = [books.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
-        owed = [books.liability_account(organisation, "USD") for organisation in organisations]
-        await store.open_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
+        clearing = [ledger_domain.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
+        owed = [ledger_domain.liability_account(organisation, "USD") for organisation in organisations]
+        await ledger_store.open_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
     lines = [
         f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",
         "|---|---|---|",
@@ -125,7 +125,7 @@ async def _load(complete: Settings) -> None:
     """The shipped register sample: its nonprofits are owed to."""
     services = await wiring.build_services(complete)
     try:
-        await flows.import_files(services.db, REGISTER_SOURCES[SOURCE], SAMPLE)
+        await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], SAMPLE)
     finally:
         await services.close()
 

@@ -27,7 +27,7 @@ from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists import flows
+from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists.domain import Load
 from almoner.settings import Settings
 from almoner.sources import WATCHLIST_SOURCES
@@ -70,7 +70,7 @@ def _rows(path: Path) -> Iterator[bodies.Row]:
 
 async def _load(db: Database, code: str, files: Sequence[Path]) -> tuple[Load, float]:
     begun = time.perf_counter()
-    made = await flows.import_files(db, WATCHLIST_SOURCES[code], files)
+    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files)
     return made, time.perf_counter() - begun
 
 
@@ -154,7 +154,7 @@ async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails,
 async def _as_before(db: Database) -> tuple[Load, float]:
     """The SDN list as it was two days before."""
     begun = time.perf_counter()
-    made = await flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], sdn(BEFORE), force=True)
+    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], sdn(BEFORE), force=True)
     return made, time.perf_counter() - begun
 
 

@@ -24,10 +24,10 @@ from asyncpg import Record
 from almoner import migrations, settings, wiring
 from almoner.cli import local
 from almoner.cli.serve import collect_seldom
-from almoner.nonprofits.organisations import flows as organisations
-from almoner.nonprofits.organisations import store_search
+from almoner.nonprofits.organisations import flows as organisations_flows
+from almoner.nonprofits.organisations import store_search as organisations_store_search
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.http.paging import Page
 from almoner.settings import Settings
@@ -69,7 +69,7 @@ async def _fill(db: Database, count: int) -> int:
             return int(there)
     with tempfile.TemporaryDirectory(prefix="almoner-bodies-2026-04-13-") as folder:
         paths = bodies.write(count, Path(folder))
-        load = await flows.import_files(db, REGISTER_SOURCES[SOURCE], paths)
+        load = await registers_flows.import_files(db, REGISTER_SOURCES[SOURCE], paths)
         return load.rows
 
 
@@ -127,7 +127,7 @@ async def _many(db: Database, many: int) -> tuple[str, Figures]:
 async def _first(db: Database) -> Figures:
     """The first questions after a start: whole and misspelt names and beginnings, none of them asked again later."""
     pick = random.Random(SEED + 1)
-    await organisations.warm_search_cache(db)
+    await organisations_flows.warm_search_cache(db)
     asked = _asked((await sampled(db, ASKED + FIRST))[ASKED:])
     several = [
         question for kind in ("whole name", "two slips", "two slips, with the place") for question in asked[kind]
@@ -176,7 +176,9 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
         timed = _Timed(tx)
         for body in meant:
             exactly = Filters(number_keys=(body.number,))
-            found, _ = await store_search.page(cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True))
+            found, _ = await organisations_store_search.page(
+                cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True)
+            )
             assert found, body
     told = (
         f"{where} p50 {figures.at(0.5):.2f} ms, p99 {figures.at(0.99):.2f} ms"
@@ -257,7 +259,7 @@ async def _names(db: Database) -> list[str]:
 async def _real(complete: Settings) -> list[str]:
     services = await wiring.build_services(complete)
     try:
-        await flows.import_files(services.db, REGISTER_SOURCES[SOURCE], bodies.paths())
+        await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], bodies.paths())
         return await _renamed(services.db)
     finally:
         await services.close()

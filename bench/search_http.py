@@ -17,7 +17,7 @@ from almoner import settings, wiring
 from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.cli import local
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
@@ -115,7 +115,7 @@ async def _while_importing(
 async def _import(complete: Settings, path: Path) -> None:
     services = await wiring.build_services(complete)
     try:
-        await flows.import_files(services.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
+        await registers_flows.import_files(services.db, REGISTER_SOURCES["irs-bmf"], [path], force=True)
     finally:
         await services.close()
 

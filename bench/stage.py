@@ -27,7 +27,7 @@ from almoner.access.partners import service as partners
 from almoner.cli import local
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
@@ -113,7 +113,7 @@ async def _partners(db: Database, stage: Stage) -> None:
 
 async def _organisations(db: Database, stage: Stage) -> None:
     """The shipped register sample, loaded as anybody loads it; its nonprofits are given to and searched for."""
-    await flows.import_files(db, REGISTER_SOURCES["irs-bmf"], SAMPLE)
+    await registers_flows.import_files(db, REGISTER_SOURCES["irs-bmf"], SAMPLE)
     async with db.read() as tx:
         rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
         for row in random.Random(20261121).sample(rows, ORGANISATIONS):

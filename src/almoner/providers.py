@@ -10,13 +10,13 @@ from almoner.adapters.lazy import stripe_provider
 from almoner.adapters.payment_simulator_disabled import DisabledPaymentSimulator
 from almoner.adapters.payment_simulator_test import TestPaymentSimulator
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.accounting.disputes import flows as disputes
+from almoner.giving.accounting.disputes import flows as disputes_flows
 from almoner.giving.accounting.disputes.flows import DisputeContext
-from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.refunds.flows import RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
-from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
@@ -51,7 +51,7 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
     if settings.bank_accounts is None:
         return {}
     try:
-        own = bank_files.load_own_accounts(settings.bank_accounts)
+        own = payment_files.load_own_accounts(settings.bank_accounts)
     except PaymentFileRefused as refused:
         raise UnsafeSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
@@ -77,8 +77,8 @@ def provider_webhook_routes(
     work: PaymentContext, reader: RefundStatusReader | None, rules: DisbursementRules
 ) -> list[BaseRoute]:
     """Where the provider sends its notices, and who acts on those about more than a payment."""
-    disputed = partial(disputes.handle_provider_webhook, DisputeContext(work.db, work.provider, rules))
-    refunded = partial(refunds.handle_provider_webhook, RefundContext(work.db, reader)) if reader else None
+    disputed = partial(disputes_flows.handle_provider_webhook, DisputeContext(work.db, work.provider, rules))
+    refunded = partial(refunds_flows.handle_provider_webhook, RefundContext(work.db, reader)) if reader else None
     return webhook_routes(work, disputed, refunded)
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registers.jobs import Refresh, RegisterRefreshContext
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.jobs import refresh_schedule as refreshes
+from almoner.platform.jobs import refresh_schedule
 from almoner.platform.jobs.refresh_schedule import Format, SourceFormat
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import AddressPolicy
@@ -148,13 +148,13 @@ def _read_schedule(
     named: Callable[[str], Format],
     policy: AddressPolicy,
     refused: type[Exception],
-) -> tuple[refreshes.ScheduledRefresh[Format], ...]:
+) -> tuple[refresh_schedule.ScheduledRefresh[Format], ...]:
     if file is None:
         return ()
     try:
-        return refreshes.parse_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
+        return refresh_schedule.parse_schedule(file.read_text(encoding="utf-8"), named, policy, refused)
     except (OSError, UnicodeDecodeError) as error:
         problems = [f"cannot be read: {error}"]
-    except refreshes.ScheduleInvalid as error:
+    except refresh_schedule.ScheduleInvalid as error:
         problems = error.problems
     raise UnsafeSettings([f"{setting}: {problem}" for problem in problems])

@@ -8,13 +8,13 @@ from functools import partial
 from starlette.routing import BaseRoute
 
 from almoner import migrations
-from almoner.access.accounts import pages as account_pages
+from almoner.access.accounts import pages as accounts_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.guard import KeyGuard, RateLimits
-from almoner.access.members import pages as member_pages
-from almoner.access.operators import pages as operator_pages
-from almoner.access.providers import pages as provider_pages
+from almoner.access.members import pages as members_pages
+from almoner.access.operators import pages as operators_pages
+from almoner.access.providers import pages as providers_pages
 from almoner.adapters.lazy import LazyMailHosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
@@ -26,7 +26,7 @@ from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donation_requests.routes import routes as donation_requests
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.routes import routes as donations
 from almoner.giving.checkout.hosted_page import embed
@@ -54,7 +54,7 @@ from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform.business_clock import BusinessClock, MovableClock
-from almoner.platform.database import transactions as database
+from almoner.platform.database import transactions
 from almoner.platform.database.copy_watch import CopyWatch
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
@@ -198,7 +198,7 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-NAVIGATION: tuple[NavigationLink, ...] = (*member_pages.LINKS, *provider_pages.LINKS, *operator_pages.LINKS)
+NAVIGATION: tuple[NavigationLink, ...] = (*members_pages.LINKS, *providers_pages.LINKS, *operators_pages.LINKS)
 """What the pages of people who sign in lead to, besides "your account", in this order."""
 
 
@@ -206,13 +206,13 @@ def _people_pages(
     db: Database, catalogues: TranslationCatalogues, limiter: RateLimiter, outbound: OutboundClient
 ) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
-    pages = PageRenderer(db.deployment, account_pages.TEMPLATES, catalogues)
+    pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
     gate = PageGuard(db, pages, NAVIGATION)
     routes = [
-        *account_pages.routes(gate, pages, limiter),
-        *member_pages.routes(gate, PageRenderer(db.deployment, member_pages.TEMPLATES, catalogues)),
-        *provider_pages.routes(gate, PageRenderer(db.deployment, provider_pages.TEMPLATES, catalogues), outbound),
-        *operator_pages.routes(gate, PageRenderer(db.deployment, operator_pages.TEMPLATES, catalogues)),
+        *accounts_pages.routes(gate, pages, limiter),
+        *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
+        *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
+        *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
     ]
     return [
         *routes,
@@ -232,10 +232,10 @@ def _giving_pages(
     checkout = Checkout(
         work.provider.origin,
         work.provider.tariff,
-        partial(flows.start_payment, work),
-        partial(flows.return_from_provider, work),
+        partial(donations_flows.start_payment, work),
+        partial(donations_flows.return_from_provider, work),
         work.provider.currencies,
-        partial(flows.start_transfer, work),
+        partial(donations_flows.start_transfer, work),
         own_bank_accounts(settings),
     )
     gateway = DonationPages(db, PageRenderer(db.deployment, TEMPLATES, catalogues), checkout)
@@ -371,7 +371,9 @@ async def build_services(
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
-    db = await database.connect_service(settings.dsn, build_deployment(settings, clock), size=settings.database_pool)
+    db = await transactions.connect_service(
+        settings.dsn, build_deployment(settings, clock), size=settings.database_pool
+    )
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))

@@ -7,9 +7,9 @@ from typing import Final
 
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.banking.bank_statements import service as bank_lines
-from almoner.giving.checkout.card_testing import service as brakes
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.checkout.card_testing import service as card_testing
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.audit import chain as audit_chain
@@ -64,15 +64,15 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
                 services.telemetry.dispatch_lag.set(await dispatcher.lag_seconds(tx))
                 services.telemetry.audit_waiting.set(await audit_chain.longest_wait_seconds(tx))
                 figures = await queue.queue_metrics(tx)
-                services.telemetry.tested_partners.set(len(await brakes.active_alerts(tx)))
+                services.telemetry.tested_partners.set(len(await card_testing.active_alerts(tx)))
                 services.telemetry.disputes_open.set(await disputes.count_open(tx))
                 services.telemetry.refunds_refused.set(await refunds.count_unsent(tx))
-                await bank_lines.collect_metrics(tx, services.telemetry)
+                await bank_statements.collect_metrics(tx, services.telemetry)
                 await registers.collect_metrics(tx, services.telemetry)
                 await watchlists.collect_metrics(tx, services.telemetry)
                 await reviews.collect_metrics(tx, services.telemetry)
                 await verifications.collect_metrics(tx, services.telemetry)
-                await payees.collect_metrics(tx, services.telemetry)
+                await payee_bank_accounts.collect_metrics(tx, services.telemetry)
                 if next(turns) % _TURNS_OF_HISTORY == 0:
                     await reviews.collect_decision_metrics(tx, services.telemetry)
             for state, jobs in asdict(figures).items():

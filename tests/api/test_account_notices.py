@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.account_notices import service as notices
+from almoner.giving.account_notices import service as account_notices
 from almoner.giving.account_notices.domain import RESPONSE_PERIOD
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount
 from tests.api.test_payee_changes import approve, propose
 from tests.api.test_verification_confirmations import answered
@@ -46,7 +46,7 @@ async def mails(service: Service, api: Client, address: str) -> list[dict[str, A
 async def read(service: Service, account: PayeeAccount) -> PayeeAccount:
     """The account as it is now."""
     async with service.db.read() as tx:
-        return await payees.get(tx, account.id)
+        return await payee_bank_accounts.get(tx, account.id)
 
 
 async def denied(browser: Browser, mail: dict[str, Any]) -> Any:
@@ -79,10 +79,12 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
     assert await mails(service, api, mail["to"]) == []
     assert (await answered(browser, mail)).status_code == 303
     async with service.db.read() as tx:
-        [account] = await payees.approved_accounts_of(tx, (await bank_account(service, made)).organisation_id)
+        [account] = await payee_bank_accounts.approved_accounts_of(
+            tx, (await bank_account(service, made)).organisation_id
+        )
     assert await mails(service, api, mail["to"]) == []
     async with service.db.write() as tx:
-        await notices.notify_nonprofit(tx, account.id, None)
+        await account_notices.notify_nonprofit(tx, account.id, None)
     changed = await propose(service, made["organisationId"])
     [told] = await mails(service, api, mail["to"])
     assert changed.masked_number in told["text"]
@@ -91,7 +93,7 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
 async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount:
     """The newest account of a verification's nonprofit."""
     async with service.db.read() as tx:
-        named = await payees.newest_accounts(tx, None, 50)
+        named = await payee_bank_accounts.newest_accounts(tx, None, 50)
         of = tx.ids.parse("organisation", record["organisationId"])
     return next(one for one in named if one.organisation_id == of)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.activities import flows as activities
+from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from tests.support.bmf import body, write
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -30,7 +30,7 @@ ROWS = [
 async def register(service: Service, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
     """Bodies that these tests alone look at."""
     file: Path = write(tmp_path_factory.mktemp("register") / "eo.csv", ROWS)
-    await flows.import_files(service.db, IrsBmfReader(), [file], as_of=APRIL, force=True)
+    await registers_flows.import_files(service.db, IrsBmfReader(), [file], as_of=APRIL, force=True)
     yield  # noqa: PT022 (the data stay; names and numbers in them occur nowhere else)
 
 
@@ -106,7 +106,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
         )
         events = await tx.fetchval("select count(*) from event")
     assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Sports"]
-    done = await activities.retag_organisations(service.db, batch=2)
+    done = await activities_flows.retag_organisations(service.db, batch=2)
     assert (done.changed, done.organisations >= len(ROWS), done.completed_at is not None) == (1, True, True)
     after = await one(api, ORCHESTRA)
     assert after["activitySubTags"] == before["activitySubTags"]
@@ -119,7 +119,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
         "Sports",
         after["activitySubTags"],
     )
-    assert (await activities.retag_organisations(service.db)).changed == 0
+    assert (await activities_flows.retag_organisations(service.db)).changed == 0
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from event") == events  # nobody is told
         kept = await tx.fetch(

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
-from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import email_confirmation
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.confirmation_codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
 from almoner.validation.agents.domain import Agent, AgentVerification
@@ -63,7 +63,7 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
         told = [(step.name, step.verdict, step.code) for step, _ in await agents.list_steps(tx, withheld_id)]
         assert told[0] == ("confirmation_mail", "warn", "address_has_its_share")
     async with service.db.write() as tx:
-        assert not await confirming.resend_confirmation(tx, withheld_id), "nor by asking again"
+        assert not await email_confirmation.resend_confirmation(tx, withheld_id), "nor by asking again"
 
 
 async def mails(service: Service, partner: Partner, verification_id: UUID, count: int) -> None:
@@ -71,4 +71,4 @@ async def mails(service: Service, partner: Partner, verification_id: UUID, count
         made = await agents.get(tx, partner, verification_id)
         assert await agents.get(tx, ALL_PARTNERS, made.id) == made
         for _ in range(count):
-            assert await confirming.send_confirmation(tx, made)
+            assert await email_confirmation.send_confirmation(tx, made)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.validation.agents import agent_review as reviewing
+from almoner.validation.agents import agent_review
 from almoner.validation.applications.submissions import service as applications
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, Filters, Review, ReviewRefused
@@ -96,7 +96,7 @@ async def test_whom_the_nonprofit_denied_no_rule_lets_through(service: Service, 
     verification = service.db.deployment.ids.parse("agentverification", agent["id"])
     assert verification is not None
     async with service.db.write() as tx:
-        await reviewing.record_answer(tx, verification, "denied")
+        await agent_review.record_answer(tx, verification, "denied")
     async with service.db.write() as tx:
         await matches.decide(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, OTHER)
     await service.drain()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.banking.bank_statements import service as lines
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.batch_bookings import match_batch_total
 from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedTransfer
 from almoner.kit.money import Money
@@ -44,7 +44,7 @@ async def statuses(partner: Client) -> set[str]:
 async def kept(service: Service) -> list[tuple[str, str, str | None]]:
     """The lines, by their names: how they stand, and what they are."""
     async with service.db.read() as tx:
-        found = await lines.newest_lines(tx, 100, every=True)
+        found = await bank_statements.newest_lines(tx, 100, every=True)
     return sorted((one.movement.reference, one.status, one.matched_as) for one in found)
 
 

@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from almoner.giving.banking.bank_statements import checks, service
+from almoner.giving.banking.bank_statements import checks as bank_statements_checks
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import StatementGap, StatementRefused
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
@@ -17,7 +18,7 @@ DAYS = 12
 
 async def gaps(alone: Service) -> list[StatementGap]:
     async with alone.db.read() as tx:
-        return await service.statement_gaps(tx, 100)
+        return await bank_statements.statement_gaps(tx, 100)
 
 
 async def named(alone: Service) -> list[str]:
@@ -60,7 +61,7 @@ async def test_m7_whatever_is_missing_is_found_in_any_order_and_nothing_else(alo
         await bank.stated(alone, told[name][0])
     assert await named(alone) == []
     assert not (
-        await selfcheck.run_selfcheck(alone.db, [one for one in checks.checks if "follow" in one.name])
+        await selfcheck.run_selfcheck(alone.db, [one for one in bank_statements_checks.checks if "follow" in one.name])
     ).findings
 
 
@@ -109,9 +110,11 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
     assert (gap.reference, gap.opening_minor, str(gap.data_date)) == ("S4", 8, "2026-03-04")
     async with alone.db.read() as tx:
         assert [
-            (one.what, one.minor) for one in await service.unreconciled_items(tx, 10) if one.what == "bank_statement"
+            (one.what, one.minor)
+            for one in await bank_statements.unreconciled_items(tx, 10)
+            if one.what == "bank_statement"
         ] == [("bank_statement", 8)]
-    outcome = await selfcheck.run_selfcheck(alone.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(alone.db, bank_statements_checks.checks)
     assert [one.check.name for one in outcome.findings] == ["bank_lines.statements_follow"]
     for note in ("", "x" * 2001):
         with pytest.raises(StatementRefused, match="1 to 2000"):
@@ -124,7 +127,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
 
 async def explain(alone: Service, gap: StatementGap, note: str) -> None:
     async with alone.db.write() as tx:
-        await service.explain_gap(tx, gap.id, note=note, by="officer")
+        await bank_statements.explain_gap(tx, gap.id, note=note, by="officer")
 
 
 async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Service, tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
         await bank.stated(alone, content, bank.all_own(tmp_path), mapping)
         assert await count(alone) - before == new
     async with alone.db.read() as tx:
-        waiting = await service.newest_lines(tx, 100, every=False)
+        waiting = await bank_statements.newest_lines(tx, 100, every=False)
     assert {one.reason for one in waiting} == {"unknown"}, "none was told before"
     assert await named(alone) == []
 

@@ -10,13 +10,14 @@ import asyncpg
 import pytest
 from lxml import etree
 
-from almoner.giving.banking.bank_statements import checks as line_checks
-from almoner.giving.banking.payment_files import checks, service
+from almoner.giving.banking.bank_statements import checks as bank_statements_checks
+from almoner.giving.banking.payment_files import checks as payment_files_checks
+from almoner.giving.banking.payment_files import service
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.disbursing.disbursements import flows as payout_flows
-from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt, factories
 from tests.support.bank import answer
@@ -79,7 +80,7 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     assert {one.text for one in tree.iterfind(".//p:Cdtr/p:PstlAdr/p:Ctry", SPACE)} == {"DE"}
     async with service_alone.db.read() as tx:
         assert service.released_content(tx, await service.get(tx, made.file.id)) == content
-    assert not (await selfcheck.run_selfcheck(service_alone.db, checks.checks)).findings
+    assert not (await selfcheck.run_selfcheck(service_alone.db, payment_files_checks.checks)).findings
 
 
 async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
@@ -123,7 +124,7 @@ async def test_a_file_is_not_released_when_one_of_its_payouts_has_moved(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (payout,) = await payouts(partner)
-    await payout_flows.confirm_in_sandbox(service_alone.db, uuid_of(service_alone, "disbursement", payout["id"]))
+    await disbursements_flows.confirm_in_sandbox(service_alone.db, uuid_of(service_alone, "disbursement", payout["id"]))
     with pytest.raises(PaymentFileRefused, match="withdraw it and make another one"):
         await bank.released(service_alone, file)
 
@@ -183,7 +184,7 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     [other] = [one["id"] for one in await payouts(partner) if one["endToEndId"] == rejected]
     assert [ids.text("disbursement", one) for one in late.contradicted] == [other], "it was told as paid, too"
     async with service_alone.db.read() as tx:
-        held = await payout_service.active_holds(tx)
+        held = await disbursements.active_holds(tx)
     assert [(one.decided_by, other in one.note) for one in held] == [("rule", True)], "in the place of the return's"
     assert {one["endToEndId"]: one["status"] for one in await payouts(partner)}[rejected] == "RETURNED"
 
@@ -200,11 +201,11 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     assert (told.returned, told.contradicted, payout["status"]) == (0, [name], "PAID")
     assert (await gift(partner, made))["status"] == "DISBURSED"
     async with service_alone.db.read() as tx:
-        assert [(one.decided_by, payout["id"] in one.note) for one in await payout_service.active_holds(tx)] == [
+        assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
             ("rule", True)
         ]
     with pytest.raises(DisbursementRefused, match="import the one in which it came back"):
-        await payout_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
+        await disbursements_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
         async with service_alone.db.write() as tx:
@@ -215,7 +216,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     )
     [payout] = await payouts(partner)
     assert payout["status"] == "RETURNED"
-    outcome = await selfcheck.run_selfcheck(service_alone.db, line_checks.checks)
+    outcome = await selfcheck.run_selfcheck(service_alone.db, bank_statements_checks.checks)
     assert not outcome.findings
 
 
@@ -375,7 +376,7 @@ async def test_a_changed_account_holds_payouts_until_two_others_have_looked(
     await verified(service_alone, partner, cause)
     await bank.account(service_alone, cause)
     async with service_alone.db.write() as tx:
-        changed = await payees.propose(
+        changed = await payee_bank_accounts.propose(
             tx, bank.proposal(service_alone, cause, iban=bank.OTHER_IBAN), note="mail", by="one"
         )
     await settled(service_alone, partner, cause)
@@ -383,7 +384,9 @@ async def test_a_changed_account_holds_payouts_until_two_others_have_looked(
     assert [(one["status"], one["waitingReason"]) for one in await payouts(partner)] == [("PENDING", "on_hold")]
     for officer in ("two", "three"):
         async with service_alone.db.write() as tx:
-            changed = await payees.approve(tx, changed.id, number=bank.OTHER_IBAN, note="telephone", by=officer)
+            changed = await payee_bank_accounts.approve(
+                tx, changed.id, number=bank.OTHER_IBAN, note="telephone", by=officer
+            )
     assert changed.status == "approved"
     await bank.sent(service_alone)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]

@@ -8,11 +8,11 @@ import pytest
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import LineKind
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.checks import checks
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
 from almoner.giving.banking.bank_statements.flows import ImportProgress
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
@@ -44,7 +44,9 @@ async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int 
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {one.movement.reference: one for one in reversed(await service.newest_lines(tx, 1000, every=True))}
+        return {
+            one.movement.reference: one for one in reversed(await bank_statements.newest_lines(tx, 1000, every=True))
+        }
 
 
 async def consistent(alone: Service) -> None:
@@ -86,7 +88,7 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
-        await service.dismiss_line(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
+        await bank_statements.dismiss_line(tx, found["B1"].id, note="noted by hand, mistyped", by="officer")
     await consistent(alone)
 
 
@@ -154,7 +156,7 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
 
     async def assign(name: str) -> str:
         async with alone.db.write() as tx:
-            await service.assign_to_disbursement(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_to_disbursement(tx, found[name].id, named, by="officer")
         return str((await payouts(partner))[0]["status"])
 
     with pytest.raises(StatementRefused, match="of another amount"):
@@ -181,7 +183,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     async def assign(name: str, reference: str = "po_1") -> None:
         async with alone.db.write() as tx:
-            await service.assign_to_report(tx, found[name].id, "test", reference, by="officer")
+            await bank_statements.assign_to_report(tx, found[name].id, "test", reference, by="officer")
 
     with pytest.raises(StatementRefused, match="of another amount"):
         await assign("B1")
@@ -191,7 +193,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
     with pytest.raises(StatementRefused, match="another movement is that of what it names"):
         await assign("B3")
     async with alone.db.read() as tx:
-        assert await service.missing_provider_payouts(tx, 10) == []
+        assert await bank_statements.missing_provider_payouts(tx, 10) == []
     assert (await lines(alone))["B2"].matched_as == "settlement"
 
 
@@ -203,7 +205,10 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     await imported(alone, even, "test")
     await heard(alone, came("B1", 5, "interest"))
     async with alone.db.read() as tx:
-        assert (await service.missing_provider_payouts(tx, 10), await service.count_open(tx)) == ([], (1, 0))
+        assert (await bank_statements.missing_provider_payouts(tx, 10), await bank_statements.count_open(tx)) == (
+            [],
+            (1, 0),
+        )
     assert data(await partner.get(f"/v1/donations/{gift['id']}"))["settledAt"]
     alone.clock.advance(days=4)
     await heard(alone, came("B2", 5, "interest"), name="S2")
@@ -231,7 +236,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
         async with alone.db.write() as tx:
-            await service.explain_report(tx, "test", reference, note=note, by="officer")
+            await bank_statements.explain_report(tx, "test", reference, note=note, by="officer")
 
     for wrong in ("po_again", "po_unknown"):  # it came; there is none
         with pytest.raises(NotFound):
@@ -244,7 +249,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     assert [one.check.name for one in outcome.findings] == ["bank_lines.providers_paid"]
     await explain("po_failed")
     async with alone.db.read() as tx:
-        assert await service.unreconciled_items(tx, 10) == []
+        assert await bank_statements.unreconciled_items(tx, 10) == []
     await consistent(alone)
     with pytest.raises(NotFound):
         await explain("po_failed")
@@ -263,7 +268,7 @@ async def test_m6_a_gift_that_was_accepted_goes_back_by_bank_under_its_reference
     await heard(alone, came("B1", 2500 if late else 2400, named))
     async with alone.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
-        made = await transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
+        made = await bank_transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
     gift = alone.db.deployment.ids.text("donation", made.id)
     data(await partner.post(f"/v1/donations/{gift}/refund", {}))
     await heard(alone, came("B2", -held.money.minor, f"back {named}"), name="S2", opening=held.money.minor)
@@ -286,9 +291,9 @@ async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alo
             named = uuid_of(alone, "donation", gift["id"])
             if name == "B3":
                 with pytest.raises(StatementRefused, match="was it paid twice"):
-                    await service.assign_to_donation(tx, found[name].id, named, by="officer")
+                    await bank_statements.assign_to_donation(tx, found[name].id, named, by="officer")
                 break
-            await service.assign_to_donation(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_to_donation(tx, found[name].id, named, by="officer")
     assert (await giving.donations())[0]["refundedAmount"] == 1000
 
 
@@ -301,5 +306,5 @@ async def test_what_the_database_says_of_a_row_is_not_kept(alone: Service) -> No
                 *(tx.new_id(), tx.now),
             )
     assert "Ada Byron" in str(refused.value)
-    assert "Ada Byron" not in service.refusal_text(refused.value)
-    assert "bank_statement_sha256_check" in service.refusal_text(refused.value)
+    assert "Ada Byron" not in bank_statements.refusal_text(refused.value)
+    assert "bank_statement_sha256_check" in bank_statements.refusal_text(refused.value)

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
 from almoner.giving.banking.bank_statements.flows import ImportProgress
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import PaidConfirmation
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
@@ -36,7 +36,9 @@ async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {one.movement.reference: one for one in reversed(await service.newest_lines(tx, 1000, every=True))}
+        return {
+            one.movement.reference: one for one in reversed(await bank_statements.newest_lines(tx, 1000, every=True))
+        }
 
 
 async def sent(alone: Service, api: Client, count: int) -> list[str]:
@@ -143,11 +145,11 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     assert found["B1"].reason == "unconfirmed"
     with pytest.raises(StatementRefused, match="disbursement without a released file"):
         async with alone.db.write() as tx:
-            await service.assign_to_disbursement(tx, found["B2"].id, named, by="officer")
+            await bank_statements.assign_to_disbursement(tx, found["B2"].id, named, by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
     async with alone.db.write() as tx:
         two = PaidConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
-        await holding.confirm_paid(tx, named, two)
+        await disbursements.confirm_paid(tx, named, two)
     await heard(alone, moved("B3", 1), reference="S2")
     assert (await lines(alone))["B1"].matched_as == "disbursement"
 
@@ -189,10 +191,10 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     async with alone.db.write() as tx:
         request_id = tx.ids.parse("donationrequest", request["id"])
         assert request_id is not None
-        await service.assign_to_request(tx, found["B1"].id, request_id, by="officer")
-        await service.dismiss_line(tx, found["B2"].id, note="fee of the bank", by="officer")
+        await bank_statements.assign_to_request(tx, found["B1"].id, request_id, by="officer")
+        await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", by="officer")
         with pytest.raises(StatementRefused, match="dismissed already"):
-            await service.dismiss_line(tx, found["B2"].id, note="again", by="officer")
+            await bank_statements.dismiss_line(tx, found["B2"].id, note="again", by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
 
@@ -215,7 +217,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     looked = await heard(alone, *right, *wrong.values())
     assert (looked.lines, looked.matched) == (len(right) + len(wrong), len(right))
     async with alone.db.read() as tx:
-        waiting = await service.newest_lines(tx, 100, every=False)
+        waiting = await bank_statements.newest_lines(tx, 100, every=False)
     assert sorted(str(one.reason) for one in waiting) == sorted(wrong)
     assert [one["status"] for one in await payouts(partner)].count("SENT") == 6
     assert {one["status"] for one in await requests(partner)} == {"PAID"}

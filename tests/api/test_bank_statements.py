@@ -9,9 +9,9 @@ import pytest
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from tests.support import bank, books, camt, factories
@@ -37,7 +37,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await service.newest_lines(tx, 1000, every=True))[::-1]
+        return (await bank_statements.newest_lines(tx, 1000, every=True))[::-1]
 
 
 async def payment(alone: Service) -> str:
@@ -160,17 +160,21 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     first, second = await lines(alone)
     assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenReason.TAKEN_BACK)
     async with alone.db.read() as tx:
-        [hold] = await holding.active_holds(tx)
+        [hold] = await disbursements.active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
         assert gift is not None
         assert (hold.partner_id, hold.organisation_id) == (gift["partner_id"], gift["organisation_id"])
         assert hold.note.endswith("the bank has taken back what it told before, B1")
     async with alone.db.write() as tx:
         scope, organisation = Partner(gift["partner_id"]), gift["organisation_id"]
-        await holding.release_holds(tx, scope, organisation, note="seen", decided_by="x", rules=DisbursementRules())
+        await disbursements.release_holds(
+            tx, scope, organisation, note="seen", decided_by="x", rules=DisbursementRules()
+        )
     await bank.stated(alone, camt.statement(came("B9", 1, "interest"), currency="USD", reference="S3"))
     async with alone.db.read() as tx:
-        assert await holding.active_holds(tx) == [], "what people have released is not held again by the same line"
+        assert await disbursements.active_holds(tx) == [], (
+            "what people have released is not held again by the same line"
+        )
 
 
 async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_people_begin(
@@ -189,7 +193,7 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
         )
     await alone.drain()
     async with alone.db.write() as tx:
-        await service.assign_to_donation(tx, line.id, donation, by="officer")
+        await bank_statements.assign_to_donation(tx, line.id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund"]
     assert await books.in_bank(alone, "USD") == 0
     assert await books.balanced(alone)
@@ -276,7 +280,7 @@ async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_a
         donation = await tx.fetchval("select id from donation")
     await alone.drain()
     async with alone.db.write() as tx:
-        await service.assign_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
+        await bank_statements.assign_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund", "donation"]
     assert await books.in_bank(alone, "USD") == 2500
     assert await payment(alone) == "succeeded"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, epc_qr_payload
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
-from almoner.kit import iso11649 as rf
+from almoner.kit import iso11649
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.browsing import Browser
@@ -101,7 +101,7 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
         assert "We’ll either accept it as your donation or refund you" in told
     async with alone.db.write() as tx:
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
-        await transfers.apply_to_donation(tx, other.id, "as it is", "officer")
+        await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     assert "This donation has already been made" in (await browser.open(page)).text
 
 
@@ -126,7 +126,7 @@ async def test_without_an_account_in_the_currency_nobody_is_offered_a_transfer(a
 
 
 def test_the_code_is_as_epc069_12_has_it() -> None:
-    reference = rf.creditor_reference("7ZQ3K9MABC")
+    reference = iso11649.creditor_reference("7ZQ3K9MABC")
     euros = BankDetails("Example & Söhne", AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
     told = epc_qr_payload(AwaitedTransfer(euros, Money(1205, "EUR"), reference, None))
     assert told is not None

@@ -8,11 +8,11 @@ import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import DecisionRefused, UnallocatedPayment
-from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations.domain import CheckoutState
-from almoner.kit import iso11649 as rf
+from almoner.kit import iso11649
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
@@ -41,7 +41,7 @@ async def held(giving: Giving) -> list[UnallocatedPayment]:
 async def line(giving: Giving, name: str) -> BankLine:
     """A line by the bank's name of it."""
     async with giving.service.db.read() as tx:
-        found = await bank_lines.newest_lines(tx, 200, every=True)
+        found = await bank_statements.newest_lines(tx, 200, every=True)
     return next(one for one in found if one.movement.reference == name)
 
 
@@ -113,7 +113,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
         30,
     )
     async with giving.service.db.write() as tx:
-        made = await transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
+        made = await bank_transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
     found = {one["id"]: one for one in await giving.donations()}
     now = found.pop(giving.service.db.deployment.ids.text("donation", made.id))
     assert (now["status"], now["settledAmount"]["amount"], now["firstName"]) == ("RECEIVED_PAYMENT", 2500, "Ada")
@@ -124,7 +124,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     assert (session["status"], names) == ("completed", made.id)
     with pytest.raises(DecisionRefused, match="decided over"):
         async with giving.service.db.write() as tx:
-            await transfers.apply_to_donation(tx, late.id, "again", "officer")
+            await bank_transfers.apply_to_donation(tx, late.id, "again", "officer")
 
 
 async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_becomes(
@@ -141,7 +141,7 @@ async def test_what_was_declared_for_a_late_gift_is_declared_for_the_gift_it_bec
     await stated(giving, came(f"T3-{named}", 2500, named, "GBP"), reference=f"S3-{named}", currency="GBP")
     [late] = await held(giving)
     async with giving.service.db.write() as tx:
-        await transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
+        await bank_transfers.apply_to_donation(tx, late.id, "the donor called", "officer")
     now = next(one for one in await giving.donations() if one["id"] != before["id"])
     assert now["status"] == "RECEIVED_PAYMENT"
     assert now["giftAidId"] not in {None, before["giftAidId"]}
@@ -157,7 +157,7 @@ async def test_m6_another_amount_is_held_and_may_be_accepted(giving: Giving, min
     [other] = await held(giving)
     assert other.reason == reason
     async with giving.service.db.write() as tx:
-        await transfers.apply_to_donation(tx, other.id, "as it is", "officer")
+        await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
     now = await donation(giving)
     assert (now["status"], now["amount"], now["settledAmount"]["amount"]) == ("RECEIVED_PAYMENT", minor, minor)
     assert await giving.events() == SETTLED
@@ -172,7 +172,7 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     assert (other.reason, other.money.currency) == ("other_currency", "EUR")
     with pytest.raises(DecisionRefused, match="only be sent back"):
         async with giving.service.db.write() as tx:
-            await transfers.apply_to_donation(tx, other.id, "no", "officer")
+            await bank_transfers.apply_to_donation(tx, other.id, "no", "officer")
     async with giving.service.db.write() as tx:
         await suspense.begin_refund(tx, other.id, "other currency", "officer")
     back = came(f"T6-{named}", -2500, named, "EUR")
@@ -191,7 +191,7 @@ async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) 
     assert late.reason == "donation_cancelled"
     with pytest.raises(DecisionRefused, match="only be sent back"):
         async with giving.service.db.write() as tx:
-            await transfers.apply_to_donation(tx, late.id, "no", "officer")
+            await bank_transfers.apply_to_donation(tx, late.id, "no", "officer")
 
 
 async def test_m6_a_standing_order_goes_back_transfer_by_transfer(giving: Giving) -> None:
@@ -293,7 +293,7 @@ async def test_m7_a_report_without_a_bank_line_is_told_until_its_line_comes(givi
 
     async def unbanked() -> list[tuple[int, int]]:
         async with giving.service.db.read() as tx:
-            found = await bank_lines.missing_provider_payouts(tx, 1000)
+            found = await bank_statements.missing_provider_payouts(tx, 1000)
         return [(one.payout.net_minor, one.candidate_lines) for one in found if one.payout.reference == name]
 
     assert await unbanked() == [(2400, 0)]
@@ -313,7 +313,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     async with giving.service.db.write() as tx:
         donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
-        await bank_lines.assign_to_donation(tx, waiting.id, donation_id, by="officer")
+        await bank_statements.assign_to_donation(tx, waiting.id, donation_id, by="officer")
     assert await giving.events() == SETTLED
     assert (await line(giving, f"TC-{named}")).matched_as == "donation"
 
@@ -327,7 +327,7 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     assert gift_id is not None
     with pytest.raises(StatementRefused, match="by bank transfer"):
         async with giving.service.db.write() as tx:
-            await bank_lines.assign_to_donation(tx, waiting.id, gift_id, by="officer")
+            await bank_statements.assign_to_donation(tx, waiting.id, gift_id, by="officer")
 
 
 async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Service, api: Client) -> None:
@@ -350,7 +350,7 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
         came(
             f"M{rank}-{one}",
             amounts.get(rank, 2500),
-            chance.choice((rf.format_reference, str.lower, str))(spelt.get(rank, one)),
+            chance.choice((iso11649.format_reference, str.lower, str))(spelt.get(rank, one)),
         )
         for rank, one in enumerate(named)
     ]

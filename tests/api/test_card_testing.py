@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from almoner import settings as configuration
 from almoner import worker
-from almoner.giving.checkout.card_testing import service as brakes
-from almoner.giving.checkout.card_testing import store
+from almoner.giving.checkout.card_testing import service as card_testing
+from almoner.giving.checkout.card_testing import store as card_testing_store
 from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, RecentDeclines, Visitor
 from almoner.kit.time import iso
 from almoner.platform.database.postgres import PostgresServer
@@ -315,7 +315,7 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     raised = await street.value("select raised_at from card_testing_alert")
     assert raised - began <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
-        assert list(await brakes.active_alerts(tx)) == [
+        assert list(await card_testing.active_alerts(tx)) == [
             await tx.fetchval("select partner_id from donation_session limit 1")
         ]
     innocent, other = street.browser("192.0.2.60"), street.browser("192.0.2.61")
@@ -337,9 +337,9 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     await street.link()
     async with street.service.db.write() as tx:
         partner = Partner(await tx.fetchval("select partner_id from donation_session"))
-        assert await store.raise_alert(tx, partner, 31, 40)
+        assert await card_testing_store.raise_alert(tx, partner, 31, 40)
     async with street.service.db.write() as tx:
-        assert not await store.raise_alert(tx, partner, 32, 41)
+        assert not await card_testing_store.raise_alert(tx, partner, 32, 41)
         shown = iso(tx.real_now + ALERT_DURATION)
     settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
@@ -365,7 +365,9 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
     async with street.service.db.read() as tx:
         row = await tx.fetchrow("select partner_id, address, device from card_attempt order by started_at limit 1")
         assert row is not None
-        seen = await store.recent_declines(tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"]))
+        seen = await card_testing_store.recent_declines(
+            tx, Partner(row["partner_id"]), Visitor(row["address"], row["device"])
+        )
     assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, tries=9)
     assert await street.value("select sum(tries) from payment") == 9  # what a partner's donation knows of them
 

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from almoner import worker
-from almoner.giving.accounting.disputes import jobs
+from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import DisputeDecision, DisputeRefused
 from almoner.giving.checkout.payments.domain import DisputeStatus
@@ -281,7 +281,7 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     gift_id = str(support.uuid_of(service, "donation", one["id"]))
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
         later = tx.now + timedelta(minutes=1)
-        await queue.enqueue(tx, jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
+        await queue.enqueue(tx, disputes_jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
     (sent,) = await payouts(api)
     await support.came_back(service, sent)
     await support.release(service, nonprofit)

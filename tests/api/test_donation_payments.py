@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CheckoutState, TooManyTries, WrongTargetCurrency
 from almoner.giving.checkout.donations.flows import PaymentContext
@@ -311,13 +311,13 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
     db = Database(await open_pool(service.database.dsn, 2), moved)
     work = PaymentContext(db, giving.provider)
     if end == "pay":
-        standing = await flows.start_payment(work, giving.session_id, gift())
+        standing = await donations_flows.start_payment(work, giving.session_id, gift())
         assert standing.url is not None
     else:
         (order, _) = next(iter(giving.provider.orders.values()))
         payment = decode(order.reference)
         assert payment is not None
-        await flows.cancel_payment(work, payment)
+        await donations_flows.cancel_payment(work, payment)
         assert giving.provider.payments[giving.provider.only()].status is ProviderStatus.CANCELLED
     assert len(giving.provider.orders) == 1
     await db.close()
@@ -343,11 +343,11 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     first = giving.provider.only()
     await giving.begin(gift(5000))
     asked = decode(giving.provider.payments[first].reference)
-    back = await flows.return_from_provider(giving.work, giving.session_id, asked)
+    back = await donations_flows.return_from_provider(giving.work, giving.session_id, asked)
     assert (back.standing, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
     giving.provider.pay_with_card(first)
-    back = await flows.return_from_provider(giving.work, giving.session_id, asked)
+    back = await donations_flows.return_from_provider(giving.work, giving.session_id, asked)
     assert (back.standing, back.unpaid) == (CheckoutState.HELD, False)
 
 

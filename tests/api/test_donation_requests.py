@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from almoner.access.partners import service as partners
-from almoner.giving.checkout.donation_requests import flows
-from almoner.giving.checkout.donation_requests import service as asking
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.time import iso
@@ -186,11 +186,11 @@ async def test_other_money_is_held_whole_and_returned_by_a_person(service: Servi
     for payment in (euros, late):
         before = await suspense(service, payment.money.currency)
         async with service.db.write() as tx:
-            await asking.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
+            await donation_requests.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
         assert await suspense(service, payment.money.currency) == before - payment.money.minor
         with pytest.raises(RequestRefused, match="it is returned"):
             async with service.db.write() as tx:
-                await asking.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
+                await donation_requests.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
     assert await books.balanced(service)
 
 
@@ -230,7 +230,7 @@ async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Cl
     service.clock.advance(days=NEXT_PERIOD)
     of = UninvoicedGroup(tenant.partner.id, "USD")
     async with service.db.write() as tx:
-        _, more = await asking.fill_request(tx, of, limit=2)
+        _, more = await donation_requests.fill_request(tx, of, limit=2)
     assert more
     [request] = await requests(api)
     with pytest.raises(RequestRefused, match="still come in"):
@@ -246,7 +246,7 @@ async def test_more_donations_than_one_transaction_holds_are_all_received(servic
     named = uuid_of(service, "donationrequest", request["id"])
     async with service.db.write() as tx:  # and the process is gone
         money = Money(request["amount"], "USD")
-        await asking.receive_payment(tx, ALL_PARTNERS, named, money, "TX-MANY", recorded_by="officer")
+        await donation_requests.receive_payment(tx, ALL_PARTNERS, named, money, "TX-MANY", recorded_by="officer")
     assert statuses(await donations_of(api, request)).count("RECEIVED_PAYMENT") == 100
     await service.drain()
     assert (await api.get("/v1/donations", donationRequestId=request["id"], status="RECEIVED_PAYMENT")).json()[
@@ -308,7 +308,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     async def apply(payment: RequestPayment, request: UUID) -> RequestPayment:
         async def record(_tx: Tx, _part: RequestPayment) -> None: ...
 
-        return await flows.apply_overpayment(
+        return await donation_requests_flows.apply_overpayment(
             service.db, payment.id, request, note="asked for", decided_by="officer", record=record
         )
 
@@ -346,11 +346,11 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
 
     async def apply(request: UUID) -> None:
         async with service.db.write() as tx:
-            await asking.apply_overpayment(tx, over.id, request, note="x", decided_by="officer")
+            await donation_requests.apply_overpayment(tx, over.id, request, note="x", decided_by="officer")
 
     async def give_back() -> None:
         async with service.db.write() as tx:
-            await asking.return_overpayment(tx, over.id, note="x", decided_by="officer")
+            await donation_requests.return_overpayment(tx, over.id, note="x", decided_by="officer")
 
     done = await asyncio.gather(*map(apply, requests_of), give_back(), return_exceptions=True)
     assert sorted(isinstance(one, RequestRefused) for one in done) == [False, True, True, True]
@@ -390,6 +390,6 @@ async def test_a_request_is_full_at_the_end_of_a_batch_as_well(service: Service,
     of, more, finished = UninvoicedGroup(tenant.partner.id, "USD"), True, []
     while more:
         async with service.db.write() as tx:
-            made, more = await asking.fill_request(tx, of, limit=2)
+            made, more = await donation_requests.fill_request(tx, of, limit=2)
         finished += [made.money.minor] if made and not made.collecting else []
     assert finished == [MAX_MINOR, 5]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.reassignments import service as reassignments
-from almoner.giving.checkout.donation_requests import flows as requests
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
 from almoner.giving.checkout.payments.domain import DisputeStatus
-from almoner.giving.disbursing.disbursements import flows as payout_flows
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -175,7 +175,7 @@ async def runs(world: World) -> None:
 
 async def bank_returns(world: World) -> None:
     (payout,) = await support.payouts(world.api, status="PAID")
-    await payout_flows.mark_returned(
+    await disbursements_flows.mark_returned(
         world.service.db, uuid_of(world.service, "disbursement", payout["id"]), "closed", recorded_by="officer"
     )
 
@@ -208,12 +208,14 @@ async def gives_directly(world: World) -> None:
 
 
 async def is_asked(world: World) -> None:
-    await requests.invoice_partner(world.service.db, UninvoicedGroup(world.tenant.partner.id, "USD"), now_asked=True)
+    await donation_requests_flows.invoice_partner(
+        world.service.db, UninvoicedGroup(world.tenant.partner.id, "USD"), now_asked=True
+    )
 
 
 async def partner_pays(world: World) -> None:
     request = uuid_of(world.service, "donationrequest", (await world.record())["donationRequestId"])
-    await requests.receive_payment(
+    await donation_requests_flows.receive_payment(
         world.service.db, ALL_PARTNERS, request, Money(2500, "USD"), f"bank {request}", recorded_by="officer"
     )
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from almoner.nonprofits.activities import flows as activities
+from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.organisations import service as organisations
-from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
+from almoner.validation.ongoing.eligibility import eligibility_evaluation
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eligibility import (
@@ -156,7 +156,7 @@ async def test_new_rules_of_activities_decide_anew(service: Service, api: Client
     organisation = await body_of(service, {DOGS: "ntee:D20"}, name="Casper")
     made = await evaluated(service, api, organisation)
     await tagged(service, organisation, {CATS: "ntee:D20"})
-    await activities.retag_organisations(service.db)
+    await activities_flows.retag_organisations(service.db)
     await service.drain()
     assert (await shown(api, made))["results"]["confirmedActivitySubTags"][0]["id"] == tag(service, CATS)
     assert [one.occasion for one in await evidence(service, made)] == ["created", "rules_changed"]
@@ -245,4 +245,4 @@ async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -
 
 async def _evaluate(service: Service, record: dict[str, Any]) -> None:
     async with service.db.write() as tx:
-        await evaluating.evaluate(tx, uuid(service, record["id"]), "organisation_changed")
+        await eligibility_evaluation.evaluate(tx, uuid(service, record["id"]), "organisation_changed")

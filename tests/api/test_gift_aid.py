@@ -9,7 +9,7 @@ import pytest
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declarer, GiftAidRefused
 from almoner.kit.time import iso
 from tests.support import factories
@@ -216,12 +216,12 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     named = uuid_of(service, "giftaid", made["id"])
     with pytest.raises(GiftAidRefused, match="still to come"):
         async with service.db.write() as tx:
-            await giftaid.cancel_declaration(tx, named, tx.now + timedelta(days=1))
+            await gift_aid_declarations.cancel_declaration(tx, named, tx.now + timedelta(days=1))
     async with service.db.write() as tx:
-        await giftaid.cancel_declaration(tx, named)
+        await gift_aid_declarations.cancel_declaration(tx, named)
     with pytest.raises(GiftAidRefused, match="was cancelled on"):
         async with service.db.write() as tx:
-            await giftaid.cancel_declaration(tx, named)
+            await gift_aid_declarations.cancel_declaration(tx, named)
     assert (await given(api, cause, userId=user))["giftAidId"] is None
     assert data(await api.get(f"/v1/donations/{before['id']}"))["giftAidId"] == made["id"]
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404

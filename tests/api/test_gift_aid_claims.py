@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.accounting.refunds import service as refunding
-from almoner.giving.checkout.donations import store_money
-from almoner.giving.gift_aid.claims import service as claiming
-from almoner.giving.gift_aid.claims import store
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.checkout.donations import store_money as donations_store_money
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
+from almoner.giving.gift_aid.claims import store as claims_store
 from almoner.giving.gift_aid.claims.domain import ClaimRefused
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -60,7 +60,7 @@ async def test_gifts_before_a_moment_are_claimed_and_those_since_by_the_next(cha
     with pytest.raises(ClaimRefused, match="the charity has a draft"):
         await charity_.draft()
     async with charity_.service.db.write() as tx:
-        await claiming.mark_submitted(tx, first.id, "CH-1", by=BY)
+        await gift_aid_claims.mark_submitted(tx, first.id, "CH-1", by=BY)
     assert (await charity_.drafted()).minor == 2000
 
 
@@ -71,7 +71,7 @@ async def test_a_gift_waits_while_something_of_it_is_on_its_way_back(charity_: C
     await by_hand(charity_.service, under_way[0].id, "OUT-1")
     assert (await charity_.draft()).claim is None
     async with charity_.service.db.write() as tx:
-        await refunding.mark_refused(tx, under_way[1].id, "no account", BY)
+        await refunds.mark_refused(tx, under_way[1].id, "no account", BY)
     assert (await charity_.drafted()).minor == 700
 
 
@@ -97,38 +97,38 @@ async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
     service, claim = charity_.service, await charity_.drafted()
     with pytest.raises(ClaimRefused, match="the claim is drafted"):
         async with service.db.write() as tx:
-            await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
+            await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
     with pytest.raises(ClaimRefused, match="the claim is drafted"):
         async with service.db.write() as tx:
-            await claiming.mark_rejected(tx, claim.id, "no", by=BY)
+            await gift_aid_claims.mark_rejected(tx, claim.id, "no", by=BY)
     async with service.db.write() as tx:
-        await claiming.withdraw_draft(tx, claim.id, "a donor called", by=BY)
+        await gift_aid_claims.withdraw_draft(tx, claim.id, "a donor called", by=BY)
     claim = await charity_.submitted()
     assert claim.reference == "CH-1"
     with pytest.raises(ClaimRefused, match="the claim is submitted"):
         async with service.db.write() as tx:
-            await claiming.withdraw_draft(tx, claim.id, "too late", by=BY)
+            await gift_aid_claims.withdraw_draft(tx, claim.id, "too late", by=BY)
     async with service.db.write() as tx:
-        await claiming.mark_rejected(tx, claim.id, "the charity's number is wrong", by=BY)
+        await gift_aid_claims.mark_rejected(tx, claim.id, "the charity's number is wrong", by=BY)
     claim = await charity_.submitted()
     with pytest.raises(ClaimRefused, match=r"2\.50 GBP is due: say by --note why HMRC paid 2\.49 GBP"):
         async with service.db.write() as tx:
-            await claiming.mark_paid(tx, claim.id, 249, note=None, by=BY)
+            await gift_aid_claims.mark_paid(tx, claim.id, 249, note=None, by=BY)
     async with service.db.write() as tx:
-        await claiming.mark_paid(tx, claim.id, 249, note="rounded by HMRC", by=BY)
-        kept = await claiming.get(tx, claim.id)
+        await gift_aid_claims.mark_paid(tx, claim.id, 249, note="rounded by HMRC", by=BY)
+        kept = await gift_aid_claims.get(tx, claim.id)
     assert (kept.status, kept.paid_minor, kept.note) == ("paid", 249, "rounded by HMRC")
     assert [one.status for one in await listed(charity_)] == ["paid", "rejected", "withdrawn"]
     assert (await charity_.draft()).claim is None
     with pytest.raises(NotFound):
         async with service.db.write() as tx:
-            await claiming.mark_submitted(tx, charity_.id, "CH-2", by=BY)
+            await gift_aid_claims.mark_submitted(tx, charity_.id, "CH-2", by=BY)
 
 
 async def listed(of: Cause) -> list[Any]:
     """The charity's claims, newest first."""
     async with of.service.db.read() as tx:
-        return list(await claiming.newest_claims(tx, of.id, 10))
+        return list(await gift_aid_claims.newest_claims(tx, of.id, 10))
 
 
 async def test_only_charities_of_the_united_kingdom_claim(service: Service, api: Client) -> None:
@@ -162,7 +162,7 @@ async def test_a_reassigned_gift_goes_back_off_the_next_claim(charity_: Cause) -
     assert first.due_minor == 1000
     assert await charity_.adjusted() == [("reassigned", 1000, 0)]
     async with service.db.write() as tx:
-        await claiming.withdraw_draft(tx, third.id, "anew", by=BY)
+        await gift_aid_claims.withdraw_draft(tx, third.id, "anew", by=BY)
     assert await charity_.adjusted() == [("reassigned", 1000, 400)], "still to be taken off"
 
 
@@ -188,8 +188,8 @@ async def test_nothing_goes_back_before_hmrc_has_paid(charity_: Cause) -> None:
     second = await charity_.drafted()
     assert second.deducted_minor == 0
     async with service.db.write() as tx:
-        await claiming.mark_rejected(tx, first.id, "anew", by=BY)
-        await claiming.withdraw_draft(tx, second.id, "anew", by=BY)
+        await gift_aid_claims.mark_rejected(tx, first.id, "anew", by=BY)
+        await gift_aid_claims.withdraw_draft(tx, second.id, "anew", by=BY)
     third = await charity_.paid()
     assert (third.minor, third.deducted_minor) == (8000, 0), "HMRC never paid for the one that went"
 
@@ -203,7 +203,9 @@ async def test_a_cancelled_declaration_takes_claimed_gifts_back(charity_: Cause)
     await charity_.received(2000, userId=user)
     await charity_.paid()
     async with service.db.write() as tx:
-        await claiming.cancel_declaration(tx, uuid_of(service, "giftaid", made["id"]), tx.now - timedelta(days=1))
+        await gift_aid_claims.cancel_declaration(
+            tx, uuid_of(service, "giftaid", made["id"]), tx.now - timedelta(days=1)
+        )
     assert await charity_.adjusted() == [("cancelled", 2000, 2000)]
 
 
@@ -220,7 +222,7 @@ async def test_a_draft_that_says_too_much_is_not_written_and_adjusted_when_it_wa
     with pytest.raises(ClaimRefused, match="1 of its gifts"):
         await charity_.written(claim)
     async with service.db.write() as tx:
-        await claiming.mark_submitted(tx, claim.id, "CH-1", by=BY)
+        await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
     assert await charity_.adjusted() == [("reassigned", 1000, 1000)]
     assert len(await charity_.written(claim)) == 2, "what HMRC has"
 
@@ -340,7 +342,7 @@ async def test_a_gift_that_was_paid_out_and_lost_to_the_bank_before_is_never_cla
     await service.drain()
     assert (await charity_.draft()).claim is None
     async with service.db.read() as tx:
-        assert await store.count_expired(tx, ALL_PARTNERS, charity_.id, tx.now) == 0, "nor is it missed later"
+        assert await claims_store.count_expired(tx, ALL_PARTNERS, charity_.id, tx.now) == 0, "nor is it missed later"
 
 
 async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claimed_one(charity_: Cause) -> None:
@@ -349,13 +351,15 @@ async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claime
     unsent = await charity_.gift(2000)
     for one in (sent, unsent):
         async with charity_.service.db.write() as tx:  # leaves it on the gift, as one that is just being made
-            await giftaid.cancel_declaration(tx, uuid_of(charity_.service, "giftaid", one["giftAidId"]), tx.now - DAY)
+            await gift_aid_declarations.cancel_declaration(
+                tx, uuid_of(charity_.service, "giftaid", one["giftAidId"]), tx.now - DAY
+            )
     assert (await charity_.draft()).claim is None
     assert await charity_.adjusted() == [("cancelled", 1000, 1000)]
     for one in (sent, unsent):  # other tests of this database check that there is no such gift
         async with charity_.service.db.write() as tx:
             named = uuid_of(charity_.service, "giftaid", one["giftAidId"])
-            await store_money.remove_declaration(tx, ALL_PARTNERS, named, tx.now - DAY)
+            await donations_store_money.remove_declaration(tx, ALL_PARTNERS, named, tx.now - DAY)
 
 
 async def test_a_gift_whose_payout_came_back_stays_claimed(charity_: Cause) -> None:

@@ -8,7 +8,7 @@ import pytest
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Outcome, RetentionPeriods
-from almoner.validation.applications.submission_documents import jobs as keeping
+from almoner.validation.applications.submission_documents import jobs as submission_documents_jobs
 from tests.support import appeals
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG
@@ -49,7 +49,7 @@ async def later(service: Service, **time: float) -> None:
         await tx.execute(
             "update document set next_check_at = created_at where deleted_at is null"
         )  # the usual terms are longer
-        while await keeping.delete_expired(SHORT, tx):
+        while await submission_documents_jobs.delete_expired(SHORT, tx):
             pass
         while await agents.erase_personal_data(SHORT, tx):
             pass

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from almoner.access.guard import KeyGuard, RateLimits
-from almoner.access.keys import domain as key_form
+from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as keys
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http.service import ApiApplication as EndpointLayer
@@ -222,7 +222,7 @@ def door(service: Service) -> Door:
 
 
 def guess() -> str:
-    return key_form.generate_key_secret("secret", sandbox=True)
+    return keys_domain.generate_key_secret("secret", sandbox=True)
 
 
 async def test_an_address_that_guesses_is_slowed_and_told_when_to_come_back(door: Door) -> None:

@@ -9,7 +9,7 @@ import pytest
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import MAX_DAILY_ADDRESSES
-from almoner.access.members.service import member_details as details
+from almoner.access.members.service import member_details
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins.domain import LinkClosed
@@ -93,7 +93,9 @@ async def test_what_a_directory_calls_somebody_stays(service: Service, tenant: T
     profile = {**build_profile("cy@example.org", name="Cy"), "externalId": "17", "emails": emails}
     async with service.db.write() as tx:
         person = await people.create(tx, member_realm(tenant.partner), profile)
-        changed = await details.update_details(tx, tenant.partner, BY, person.id, email="new@example.org", name="")
+        changed = await member_details.update_details(
+            tx, tenant.partner, BY, person.id, email="new@example.org", name=""
+        )
     assert changed.user_name == changed.shown_name == "cy@example.org"
     assert changed.profile["emails"] == [
         {"value": "new@example.org", "primary": True, "type": "work"}, {"value": "home@example.org"},

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageGuard
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
-from almoner.access.members import pages
+from almoner.access.members import pages as members_pages
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, OPERATORS, MemberRole, build_profile, member_realm
@@ -76,8 +76,8 @@ async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
 
 
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
-    gate = PageGuard(service.db, PageRenderer(service.db.deployment, pages.TEMPLATES))
-    made = pages.routes(gate, PageRenderer(service.db.deployment, pages.TEMPLATES))
+    gate = PageGuard(service.db, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
+    made = members_pages.routes(gate, PageRenderer(service.db.deployment, members_pages.TEMPLATES))
     served = {route.path for route in service.services.pages if isinstance(route, Route)}
     assert {route.path.removeprefix("/account/{partner}") for route in made} == set(WHO_MAY)
     assert {route.path for route in made} <= served

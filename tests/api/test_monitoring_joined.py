@@ -15,7 +15,7 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused, Subject
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import checks
+from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from tests.support import appeals, eligibility, submissions
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -95,7 +95,7 @@ async def decide(service: Service, decision: Decision) -> None:
 async def broken(service: Service) -> list[str]:
     """The promises of monitoring that do not hold."""
     async with service.db.read() as tx:
-        return [finding.check.name for finding in (await selfcheck.run_checks(tx, checks.checks)).findings]
+        return [finding.check.name for finding in (await selfcheck.run_checks(tx, monitoring_checks.checks)).findings]
 
 
 async def test_a_flag_stays_when_another_record_answers(alone: Service, api: Client, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import checks
+from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories
 from tests.support.client import Client, data
@@ -103,7 +103,7 @@ async def test_a_list_of_warnings_alone_is_found_to_check_no_sanctions(
 
 async def passes_unseen(service: Service) -> list[str]:
     """What the self-check finds of subscriptions that nothing was looked into for."""
-    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, monitoring_checks.checks)
     return [
         one
         for finding in outcome.findings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from tests.support import factories
 from tests.support.bmf import bodies, body, write
 from tests.support.client import Client, data
@@ -34,7 +34,7 @@ async def register(service: Service, tmp_path_factory: pytest.TempPathFactory) -
     folder: Path = tmp_path_factory.mktemp("register")
     for day, rows in zip(DAYS, SNAPSHOTS, strict=True):
         file = write(folder / f"{day:%Y-%m-%d}.csv", [*rows, *OTHERS])
-        await flows.import_files(service.db, IrsBmfReader(), [file], as_of=day)
+        await registers_flows.import_files(service.db, IrsBmfReader(), [file], as_of=day)
     yield  # noqa: PT022 (the data stay; names and numbers in them occur nowhere else)
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from tests.support import factories
 from tests.support.bmf import bodies, body, write
 from tests.support.client import Client, data
@@ -33,7 +33,7 @@ ROWS = [
 async def register(service: Service, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
     """A register that these tests alone look at."""
     file: Path = write(tmp_path_factory.mktemp("register") / "eo.csv", ROWS)
-    await flows.import_files(service.db, IrsBmfReader(), [file], as_of=APRIL, force=True)
+    await registers_flows.import_files(service.db, IrsBmfReader(), [file], as_of=APRIL, force=True)
     yield  # noqa: PT022 (the data stay; names and numbers in them occur nowhere else)
 
 

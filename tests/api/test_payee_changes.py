@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
 from almoner.validation.agents.domain import ContactRefused
 from tests.api.test_verification_findings import flags, lift, noted, waits
@@ -22,13 +22,13 @@ async def propose(service: Service, organisation: str, currency: str = "USD", by
     """Somebody proposes another account than the usual one."""
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, currency, bank.OTHER_IBAN)
-        return await payees.propose(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose(tx, given, note="letter", by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> str:
     """Somebody approves one; its status."""
     async with service.db.write() as tx:
-        return (await payees.approve(tx, account.id, number=number, note="called them", by=by)).status
+        return (await payee_bank_accounts.approve(tx, account.id, number=number, note="called them", by=by)).status
 
 
 async def test_the_first_account_after_an_officers_word_waits_for_two_people(service: Service, api: Client) -> None:
@@ -144,7 +144,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
     account = await propose(service, nonprofit)
     assert await left_out()
     async with service.db.write() as tx:
-        await payees.refuse(tx, account.id, note="they know nothing of it", by="two")
+        await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", by="two")
     assert not await left_out()
     await hold(service, nonprofit)
     assert await left_out()
@@ -175,5 +175,5 @@ async def test_who_says_where_it_is_asked_does_not_say_where_it_is_paid(service:
     with pytest.raises(ContactRefused, match="somebody else has to record where it is asked"):
         await contact(service, paid)
     async with service.db.write() as tx:
-        await payees.refuse(tx, account.id, note="not theirs", by="two")
+        await payee_bank_accounts.refuse(tx, account.id, note="not theirs", by="two")
     await contact(service, paid)

@@ -5,9 +5,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from almoner.giving.checkout.donation_requests import flows as asking
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.disbursing.disbursements import service as service_of_payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.money import MAX_MINOR
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
@@ -134,7 +134,7 @@ async def test_the_reason_of_a_gift_is_known_before_and_after_it_is_in_a_bucket(
     async def reason(least_gifts: int = 0) -> str | None:
         async with service.db.read() as tx:
             donation = await donations.get(tx, tenant.partner, support.uuid_of(service, "donation", made["id"]))
-            return await service_of_payouts.donation_waiting_reason(
+            return await disbursements.donation_waiting_reason(
                 tx, tenant.partner, donation, DisbursementRules(least_gifts)
             )
 
@@ -193,18 +193,18 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
         await settled(service, client, nonprofit)
     said: Any = {"note": "asked by mail", "decided_by": "officer", "rules": DisbursementRules()}
     async with service.db.write() as tx:
-        await service_of_payouts.hold_organisation(tx, tenant.partner, organisation_id, **said)
+        await disbursements.hold_organisation(tx, tenant.partner, organisation_id, **said)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     assert [one["status"] for one in await payouts(other)] == ["PAID"]
     await support.hold(service, nonprofit)
     async with service.db.write() as tx:
-        await service_of_payouts.release_holds(tx, tenant.partner, organisation_id, **said)
+        await disbursements.release_holds(tx, tenant.partner, organisation_id, **said)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     async with service.db.write() as tx:
         with pytest.raises(DisbursementRefused, match="release without a partner"):
-            await service_of_payouts.release_holds(tx, tenant.partner, organisation_id, **said)
+            await disbursements.release_holds(tx, tenant.partner, organisation_id, **said)
 
 
 async def test_a_payout_waits_until_it_is_worth_a_transfer(service: Service, api: Client) -> None:
@@ -343,7 +343,7 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
         async with alone.db.read() as tx:
             donation = await donations.get(tx, ALL_PARTNERS, support.uuid_of(alone, "donation", large[1]["id"]))
             whose = Partner(donation.partner_id)
-            assert await service_of_payouts.donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
+            assert await disbursements.donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
         await support.hold(alone, rich)
         code, reasons = await refused(first, large[1]["id"], "disburse")
         assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the payout waits, on_hold")
@@ -387,7 +387,7 @@ async def test_what_the_database_refuses_of_one_partner_keeps_nobody_back(empty_
         held, made = [await settled(alone, api, cause) for api in (first, other)]
         stuck, direct = [await factories.direct(alone, api) for api in (first, other)]
         alone.clock.advance(days=NEXT_PERIOD)
-        await asking.run_invoicing(alone.db)
+        await donation_requests_flows.run_invoicing(alone.db)
         assert [(await gift(*one))["status"] for one in ((first, stuck), (other, direct))] == [
             "ACTIVE",
             "REQUESTED_PAYMENT",

@@ -11,10 +11,11 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.adapters.mail_sandbox import SandboxMailbox
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.receipts import jobs, store
+from almoner.giving.receipts import jobs as receipts_jobs
 from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts import store as receipts_store
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
@@ -109,7 +110,7 @@ async def test_the_database_refuses_gaps_repeats_and_changes(service: Service, a
     ):
         with pytest.raises(asyncpg.IntegrityConstraintViolationError, match=refusal):
             async with service.db.write() as tx:
-                await store.insert(tx, tenant.partner, receipt)
+                await receipts_store.insert(tx, tenant.partner, receipt)
     for change in ("update receipt set number = 7", "delete from receipt"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:
@@ -177,8 +178,8 @@ async def send(service: Service, postman: Any, partner: Partner, donation_id: UU
     now = service.clock.now()
     payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso(now)}
     pages = PageRenderer(service.db.deployment, receipts.MAILS)
-    handler = jobs.handlers(pages, postman)[jobs.SEND]
-    return await handler(JobContext(service.db), Job(1, jobs.SEND, payload, attempt, 0, now, None))
+    handler = receipts_jobs.handlers(pages, postman)[receipts_jobs.SEND]
+    return await handler(JobContext(service.db), Job(1, receipts_jobs.SEND, payload, attempt, 0, now, None))
 
 
 async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
@@ -282,7 +283,7 @@ class TestFollowing:
         [payout] = await support.payouts(api)
         service.clock.advance(days=1)
         async with service.db.write() as tx:
-            await payouts.mark_returned(
+            await disbursements.mark_returned(
                 tx, support.uuid_of(service, "disbursement", payout["id"]), "closed", recorded_by="x"
             )
         assert await followed(service, donation_id) == (2, "gift.wait.held", True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
-from almoner.giving.disbursing.disbursements import service as sending
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import books, factories
@@ -146,7 +146,7 @@ async def test_a_gift_on_its_way_to_its_nonprofit_stays(service: Service, api: C
     await verified(service, api, nonprofit)
     (payout,) = await payouts(api)
     async with service.db.write() as tx:
-        await sending.send_batch(tx, support.uuid_of(service, "disbursement", payout["id"]), DisbursementRules())
+        await disbursements.send_batch(tx, support.uuid_of(service, "disbursement", payout["id"]), DisbursementRules())
     code, reasons = await back.refused(api, one)
     assert code == "donation/invalid_state"
     assert reasons == [f"the donation is in {payout['id']}, which is SENT"]
@@ -206,7 +206,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
                 by = {"started_by": "officer", "note": "in the dashboard", "called": called}
-                await refunding.begin_refund(tx, ALL_PARTNERS, donation, 100, DisbursementRules(), **by)
+                await refunds.begin_refund(tx, ALL_PARTNERS, donation, 100, DisbursementRules(), **by)
         assert [refund.status for refund in await back.of(service, gift_)] == ([expected] if expected else [])
     assert await asked_for(service) == before
 
@@ -217,7 +217,7 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     refund = await back.begun(service, one)
     assert await books.owed(service, nonprofit) == 0
     async with service.db.write() as tx:
-        await refunding.record_refused(tx, refund.id, "the card is closed")
+        await refunds.record_refused(tx, refund.id, "the card is closed")
     await service.drain()
     assert await books.owed(service, nonprofit) == 9750
     assert (await gift(api, one))["refundedAt"] is None
@@ -225,7 +225,7 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     (kept,) = await back.of(service, one)
     assert (kept.status, kept.ended_note) == ("refused", "the card is closed")
     async with service.db.write() as tx:
-        await refunding.record_sent(tx, refund.id, "tpr_late")  # has no effect any more
+        await refunds.record_sent(tx, refund.id, "tpr_late")  # has no effect any more
     assert (await gift(api, one))["refundedAt"] is None
     assert (await simulate(api, one["id"], "refund", amount=10_000))["refundedAmount"] == 10_000
     assert await books.balanced(service)
@@ -240,7 +240,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     await back.refund(api, one, 1000)
     (refund,) = await back.of(service, one)
     async with service.db.write() as tx:
-        await refunding.record_refused(tx, refund.id, "the card is closed")
+        await refunds.record_refused(tx, refund.id, "the card is closed")
     for person, subject, said in (
         (told, f"{tenant.name}: refund of 10.00 USD not sent", "The donation is unchanged"),
         (officer, "Refund rejected by the payment provider at Almoner", "the card is closed"),
@@ -254,7 +254,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     assert "donation.refunded" not in await support.events_of(service, one)  # settled 6 knows no event of it
     begun_by_us = await back.begun(service, one, 1000)
     async with service.db.write() as tx:
-        await refunding.mark_refused(tx, begun_by_us.id, "no account", "officer")
+        await refunds.mark_refused(tx, begun_by_us.id, "no account", "officer")
     assert len(await told.mails()) == 1
 
 
@@ -267,7 +267,7 @@ async def test_what_is_left_goes_along_to_another_nonprofit(service: Service, ap
     refund = await back.begun(service, one, 1000)
     await simulate(api, one["id"], "reassign", organisationId=first)
     async with service.db.write() as tx:
-        await refunding.record_refused(tx, refund.id, "no")
+        await refunds.record_refused(tx, refund.id, "no")
     assert (await books.owed(service, first), await books.owed(service, second)) == (5750, 0)
     assert await books.balanced(service)
 

@@ -6,7 +6,7 @@ import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import ReportRefused
-from almoner.giving.accounting.suspense import flows as suspense
+from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.accounting.suspense import service as decisions
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from tests.support import books, factories
@@ -49,7 +49,7 @@ async def refunded(giving: Giving) -> None:
         )
     async with giving.service.db.write() as tx:
         await decisions.begin_refund(tx, held, "too late", "tests")
-    await suspense.refund_unallocated_payment(giving.service.db, giving.provider, held)
+    await suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, held)
 
 
 async def accounts(service: Service, provider: str, organisation: str) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
-from almoner.access.sso import service as providers
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import InvalidProviderSettings, NoProvider, Reason, SsoRefused
 from almoner.access.sso.service.oidc_flow import SignInResult
 from tests.support import hostile_openid as forged
@@ -190,7 +190,7 @@ async def test_roles_follow_the_groups_at_every_sign_in(here: Setup, evil: Hosti
     evil.claims = {"groups": ["staff"]}
     await here.sign_in()
     async with here.service.db.write() as tx:
-        await providers.remove(tx, BY, here.partner)
+        await sso.remove(tx, BY, here.partner)
     assert (await here.find(ada)).roles == set(), "what is believed no more gives nothing"
 
 
@@ -256,7 +256,7 @@ async def test_what_an_owner_cannot_set_up(
     here: Setup, evil: HostileProvider, wrong: dict[str, Any], told: str
 ) -> None:
     async with here.service.db.write() as tx:
-        await providers.remove(tx, BY, here.partner)
+        await sso.remove(tx, BY, here.partner)
     with pytest.raises(InvalidProviderSettings) as caught:
         await here.set_up(**{"issuer": evil.url, **wrong})
     assert any(told in reason for reason in caught.value.reasons)
@@ -273,10 +273,10 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
     assert [change["secretChanged"] for change in changes] == [True, False]
     assert forged.SECRET not in str(changes)
     async with here.service.db.write() as tx:
-        offer = await providers.find_option(tx, here.partner)
+        offer = await sso.find_option(tx, here.partner)
         assert offer is not None
         assert offer.name == "Example ID"
-        await providers.remove(tx, BY, here.partner)
-        assert await providers.find_option(tx, here.partner) is None
+        await sso.remove(tx, BY, here.partner)
+        assert await sso.find_option(tx, here.partner) is None
         with pytest.raises(NoProvider):
-            await providers.remove(tx, BY, here.partner)
+            await sso.remove(tx, BY, here.partner)

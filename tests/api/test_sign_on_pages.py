@@ -10,7 +10,7 @@ import pytest
 from almoner.access.people import service as all_people
 from almoner.access.people.domain import Realm, member_realm
 from almoner.access.sign_ins.service import links
-from almoner.access.sso import service as providers
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import ProviderSettings
 from tests.support import people
 from tests.support.browsing import Browser
@@ -57,7 +57,7 @@ async def browser(service: Service) -> AsyncIterator[Open]:
 async def set_up(service: Service, tenant: Tenant, issuer: str, **changed: Any) -> None:
     wanted = {"groups_claim": "groups", "roles": {"staff": "finance"}, **changed}
     async with service.db.write() as tx:
-        await providers.save_provider(
+        await sso.save_provider(
             tx, BY, tenant.partner, ProviderSettings("Example ID", issuer, CLIENT, "secret", **wanted)
         )
 

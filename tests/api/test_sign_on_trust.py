@@ -13,7 +13,7 @@ from almoner.access.people.domain import Person, Role
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Method, NewSignIn
 from almoner.access.sign_ins.service import links
-from almoner.access.sso import service as providers
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import InvalidProviderSettings, LastSignInMethod, Reason
 from almoner.access.sso.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
@@ -95,7 +95,7 @@ async def test_v8_removing_the_provider_ends_the_sign_ins_made_there(here: Setup
     await somebody(here)
     there = entered(await here.sign_in())
     async with here.service.db.write() as tx:
-        await providers.remove(tx, BY, here.partner)
+        await sso.remove(tx, BY, here.partner)
     assert await roles(here, there) is None
 
 

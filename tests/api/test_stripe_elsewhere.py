@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.accounting.refunds import flows as refunding
+from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone
 from tests.support import bank
@@ -45,7 +45,7 @@ async def held(giving: AtStripe) -> list[tuple[str, str]]:
     """Who holds payouts to the nonprofit, and why."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [(one.decided_by, one.note) for one in await payouts.active_holds(tx)]
+        return [(one.decided_by, one.note) for one in await disbursements.active_holds(tx)]
 
 
 async def gift_of(giving: AtStripe) -> dict[str, Any]:
@@ -105,7 +105,7 @@ async def test_m7_what_was_sent_back_in_the_dashboard_is_not_paid_to_the_nonprof
 async def test_m7_a_dispute_of_more_than_what_is_left_stops_the_payout(giving: AtStripe) -> None:
     service, account = giving.giving.service, giving.stripe.account
     refund = await back.begun(service, await gift_of(giving), 500)
-    await refunding.send_refund(service.db, giving.stripe.provider, refund.id)
+    await refunds_flows.send_refund(service.db, giving.stripe.provider, refund.id)
     made = account.open_dispute(giving.session["id"])
     made["amount"] = 2500
     assert set(await giving.deliver(times=2)) == {204}
@@ -133,7 +133,7 @@ async def test_m7_a_payment_that_fails_after_all_is_named_and_stops_the_payout(
 async def test_m7_our_own_refund_holds_nobody(giving: AtStripe) -> None:
     service = giving.giving.service
     refund = await back.begun(service, await gift_of(giving), 500)
-    await refunding.send_refund(service.db, giving.stripe.provider, refund.id)
+    await refunds_flows.send_refund(service.db, giving.stripe.provider, refund.id)
     [made] = giving.stripe.account.refunds.values()
     for kind in ("refund.created", "refund.updated"):
         giving.stripe.account.tell(kind, made)

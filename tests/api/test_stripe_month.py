@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from almoner.giving.accounting.settlements import service
+from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import Mismatch
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.platform.jobs.background_tasks import JobContext
@@ -158,7 +158,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
     for _ in range(2):
         assert await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), job) == JobDone()
     async with stripe.service.db.read() as tx:
-        found = await service.unbooked_lines(tx, 10_000)
+        found = await settlements.unbooked_lines(tx, 10_000)
         matched = await tx.fetchval("select count(*) from settlement_line where status = 'matched'")
     assert Counter((one.stored.line.payment, one.stored.reason) for one in found) == month.wrong
     assert matched == month.right

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from almoner.giving.accounting.refunds import flows
-from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds import flows as refunds_flows
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund, RefundNotPossible
 from almoner.giving.accounting.refunds.jobs import refresh_status
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobRetry
 from tests.support import books
@@ -49,8 +49,8 @@ async def waiting(giving: AtStripe) -> list[tuple[object, str | None]]:
     """Those of this gift that wait for a person, and why."""
     gift = await back.of(giving.giving.service, (await giving.giving.donations())[0])
     async with giving.giving.service.db.read() as tx:
-        found = await refunding.unsent_refunds(tx, 1000)
-        assert await refunding.count_unsent(tx) >= len(found)
+        found = await refunds.unsent_refunds(tx, 1000)
+        assert await refunds.count_unsent(tx) >= len(found)
     own = {one.id for one in gift}
     return [(one.id, one.ended_note) for one in found if one.id in own]
 
@@ -92,7 +92,7 @@ async def test_a_refund_that_failed_waits_until_a_person_lets_it_rest(giving: At
 
 async def let_rest(giving: AtStripe, refund: Refund) -> None:
     async with giving.giving.service.db.write() as tx:
-        await refunding.resolve_unsent(tx, refund.id, "sent by bank today", "officer")
+        await refunds.resolve_unsent(tx, refund.id, "sent by bank today", "officer")
 
 
 async def test_a_refund_that_was_pending_and_arrives_changes_nothing(giving: AtStripe) -> None:
@@ -120,8 +120,8 @@ async def test_m5_a_refund_that_is_not_as_we_sent_it_is_told_in_the_log_and_noth
         account.sessions[giving.session["id"]]["livemode"] = True
     service = giving.giving.service
     with capture_logs() as told:
-        await flows.refresh_refund(
-            flows.RefundContext(service.db, giving.stripe.provider), giving.session["id"], made["id"]
+        await refunds_flows.refresh_refund(
+            refunds_flows.RefundContext(service.db, giving.stripe.provider), giving.session["id"], made["id"]
         )
     assert [one["event"] for one in told] == ["refund_differs"]
     assert await waiting(giving) == []
@@ -151,7 +151,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     service, stripe = giving.giving.service, giving.stripe
     refund = await begun(giving)
     async with service.db.read() as tx:
-        key = refunding.refund_idempotency_key(tx, refund.id)
+        key = refunds.refund_idempotency_key(tx, refund.id)
     made = await stripe.provider.refund(giving.session["id"], key, refund.money)
     stripe.account.fail_refund(made.id)
     assert set(await giving.deliver()) == {204}
@@ -161,7 +161,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     job = Job(0, "refunds.look", payload, attempt=1, failures=0, due_at=service.clock.now(), lane=None)
     assert isinstance(await refresh_status(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
-        await refunding.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
+        await refunds.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
     assert await refresh_status(stripe.provider, JobContext(service.db), job) == JobDone()
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
 
@@ -191,7 +191,7 @@ async def test_m7_no_refund_of_ours_that_has_ended_hides_one_that_nobody_here_be
     assert await holds_for(giving, made["id"]) == [], "it may be ours, whose answer is still to come"
     if by_hand:
         async with service.db.write() as tx:
-            await refunding.mark_refused(tx, refund.id, "no account", "officer")
+            await refunds.mark_refused(tx, refund.id, "no account", "officer")
     else:
         await back.send(service, giving.stripe.provider, refund.id)
     assert [one.status for one in await back.of(service, (await giving.giving.donations())[0])] == [status]
@@ -204,4 +204,4 @@ async def holds_for(giving: AtStripe, refund: str) -> list[str]:
     """Who holds payouts to the nonprofit for this refund."""
     await giving.giving.service.drain()
     async with giving.giving.service.db.read() as tx:
-        return [one.decided_by for one in await payouts.active_holds(tx) if refund in one.note]
+        return [one.decided_by for one in await disbursements.active_holds(tx) if refund in one.note]

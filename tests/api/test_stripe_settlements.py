@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.giving.accounting.settlements import jobs, service
+from almoner.giving.accounting.settlements import jobs as settlements_jobs
+from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import Mismatch, UnbookedLine
 from almoner.giving.accounting.settlements.jobs import FETCH, fetch_reports
 from almoner.kit.money import Money
@@ -55,7 +56,7 @@ async def fetched(stripe: Stripe) -> JobDone | JobRetry:
 
 async def unbooked(stripe: Stripe) -> list[UnbookedLine]:
     async with stripe.service.db.read() as tx:
-        return await service.unbooked_lines(tx, 100)
+        return await settlements.unbooked_lines(tx, 100)
 
 
 async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: Stripe, partner: Client) -> None:
@@ -66,7 +67,7 @@ async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: St
         assert await fetched(stripe) == JobDone()
     assert await unbooked(stripe) == []
     async with stripe.service.db.read() as tx:
-        (settlement,) = await service.newest_settlements(tx, 10)
+        (settlement,) = await settlements.newest_settlements(tx, 10)
         settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
         told = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
     assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
@@ -89,7 +90,7 @@ async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(str
     )
     assert await fetched(stripe) == JobDone()
     async with stripe.service.db.read() as tx:
-        oldest = (await service.newest_settlements(tx, 200))[-1]
+        oldest = (await settlements.newest_settlements(tx, 200))[-1]
     assert (oldest.lines, oldest.matched) == (13, 1)
 
 
@@ -129,7 +130,7 @@ async def test_m7_a_payment_that_is_twice_in_one_payout_is_settled_once_and_list
     (listed,) = await unbooked(stripe)
     assert (listed.stored.line.payment, listed.stored.reason) == (number, Mismatch.UNKNOWN_PAYMENT)
     async with stripe.service.db.read() as tx:
-        (settlement,) = await service.newest_settlements(tx, 10)
+        (settlement,) = await settlements.newest_settlements(tx, 10)
     assert (settlement.lines, settlement.matched, settlement.net_minor) == (2, 1, payout["amount"])
 
 
@@ -162,7 +163,7 @@ async def test_m7_a_payment_that_we_know_otherwise_is_an_exception(stripe: Strip
     assert one.stored.reason is Mismatch.NOT_PAID
     assert (await giving.send(late)).status_code == 204
     async with stripe.service.db.write() as tx:
-        await service.recheck_exceptions(tx, tx.now + timedelta(days=1))
+        await settlements.recheck_exceptions(tx, tx.now + timedelta(days=1))
     assert await unbooked(stripe) == []
 
 
@@ -187,7 +188,7 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = jobs.fetch_schedules(stripe.provider.payout_reports())
+    (schedule,) = settlements_jobs.fetch_schedules(stripe.provider.payout_reports())
     db = stripe.service.db
     async with db.read() as tx:
         assert await schedule.due_at(tx) is None
@@ -197,7 +198,7 @@ async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe
             assert await schedule.due_at(tx) == tx.now
             assert await schedule.run(tx) == 1
             assert await schedule.run(tx) == 0
-            assert await schedule.due_at(tx) == tx.now + service.FETCH_INTERVAL
-        stripe.service.clock.advance(service.FETCH_INTERVAL)
+            assert await schedule.due_at(tx) == tx.now + settlements.FETCH_INTERVAL
+        stripe.service.clock.advance(settlements.FETCH_INTERVAL)
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from job where kind = $1", FETCH) == 2

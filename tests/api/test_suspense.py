@@ -11,7 +11,7 @@ import pytest
 
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
-from almoner.giving.accounting.suspense import flows
+from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
 from almoner.giving.accounting.suspense.domain import DecisionRefused, NoSuchUnallocatedPayment, RuleAction
@@ -198,7 +198,7 @@ async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
         assert await suspense.decide_due(tx) == 1
         assert await suspense.decide_due(tx) == 0
     await asyncio.gather(
-        *(flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
+        *(suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
     )
     assert (await held(giving)).status == "refunded"
     assert giving.provider.calls.count("refund") == 1

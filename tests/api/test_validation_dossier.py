@@ -10,7 +10,7 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from tests.support.client import Client, data
 from tests.support.hostile_files import picture
 from tests.support.service import Service, Tenant
@@ -88,7 +88,7 @@ async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
     assert request_id is not None
     async with service.db.write() as tx:
         noted = Decision("rejected", "not_eligible", "operator_olive", "By telephone with Mrs Example, case 7")
-        await requests.reject(tx, tenant.partner, request_id, noted)
+        await validation_requests.reject(tx, tenant.partner, request_id, noted)
     [decision] = data(await api.get(address))["decisions"]
     assert (decision["reasonCode"], decision["decidedBy"], decision["note"]) == ("not_eligible", "operator_olive", None)
     printed = PdfReader(BytesIO((await api.get(address, headers=PDF)).content))

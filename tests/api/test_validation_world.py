@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.postgres import PostgresServer
 from almoner.sources import REGISTER_SOURCES
 from tests.support import database
@@ -30,7 +30,7 @@ async def world(postgres_server: PostgresServer) -> AsyncIterator[Service]:
             ("acnc", [DATA / "au_acnc" / "datadotgov_main_excerpt.csv"]),
         ):
             day = None if source == "ccew" else MARCH
-            await flows.import_files(service.db, REGISTER_SOURCES[source], files, as_of=day, force=True)
+            await registers_flows.import_files(service.db, REGISTER_SOURCES[source], files, as_of=day, force=True)
         await service.drain()  # what waits has been considered anew
         yield service
 

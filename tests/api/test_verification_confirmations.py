@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
@@ -139,7 +139,7 @@ async def test_mails_to_one_address_have_limits_and_the_last_address_counts(
 
     async def ask(address: str) -> None:
         async with service.db.write() as tx:
-            await confirmations.request_confirmation(
+            await organisation_confirmations.request_confirmation(
                 tx, verification_id, Contact(address, "the register"), by="operator_olive"
             )
 
@@ -209,7 +209,7 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
     service.clock.advance(days=31)
     await service.drain()
     async with service.db.write() as tx:
-        await confirmations.erase_contacts(tx, 1_000_000)
+        await organisation_confirmations.erase_contacts(tx, 1_000_000)
     [one] = await confirmations_of(service, made)
     assert (one.email, one.name, one.role, one.answer) == (None, None, None, "confirmed")
 
@@ -217,6 +217,6 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
 async def confirmations_of(service: Service, record: dict[str, Any]) -> list[Any]:
     """What the nonprofit was asked."""
     async with service.db.read() as tx:
-        return await confirmations.list_confirmations(
+        return await organisation_confirmations.list_confirmations(
             tx, uuid_of(service, "monetarydonationverification", record["id"])
         )

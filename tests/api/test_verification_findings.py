@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import Evidence, InvalidState
 from almoner.giving.disbursing.verifications.findings import Flag, StoredFinding
@@ -196,18 +196,20 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
     proposal = bank.proposal(service, nonprofit, iban=bank.OTHER_IBAN)
     for ending in ("refused", "approved"):
         async with service.db.write() as tx:
-            account = await payees.propose(tx, proposal, note="letter", by="one")
+            account = await payee_bank_accounts.propose(tx, proposal, note="letter", by="one")
         assert [flag.status for flag in await flags(service, made)][-1] == "open"
         assert await waits(service, api, nonprofit) == "on_hold"
         async with service.db.write() as tx:
             if ending == "refused":
-                await payees.refuse(tx, account.id, note="they know nothing of it", by="two")
+                await payee_bank_accounts.refuse(tx, account.id, note="they know nothing of it", by="two")
             else:
-                await payees.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them", by="two")
+                await payee_bank_accounts.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them", by="two")
         if ending == "approved":
             assert await waits(service, api, nonprofit) == "on_hold"
             async with service.db.write() as tx:
-                await payees.approve(tx, account.id, number=bank.OTHER_IBAN, note="called them, too", by="three")
+                await payee_bank_accounts.approve(
+                    tx, account.id, number=bank.OTHER_IBAN, note="called them, too", by="three"
+                )
         assert await waits(service, api, nonprofit) is None
     gone, lifted = await flags(service, made)
     assert (gone.kind, gone.status, lifted.status) == ("payee_changed", "withdrawn", "lifted")

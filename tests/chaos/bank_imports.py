@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from almoner.giving.banking.bank_statements import camt, flows
+from almoner.giving.banking.bank_statements import camt
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements.domain import Statement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.platform.database.transactions import Database, Tx
@@ -26,7 +27,7 @@ async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgr
 
 async def hear(db: Database, statement: bytes) -> ImportProgress:
     """An officer imports a statement."""
-    return await flows.import_statements(db, statement, None, by="officer", record=record)
+    return await bank_statements_flows.import_statements(db, statement, None, by="officer", record=record)
 
 
 async def live(task: dict[str, Any], statements: Sequence[bytes], point: int) -> None:

@@ -9,10 +9,11 @@ from base64 import b64decode
 from datetime import UTC, datetime
 from uuid import UUID
 
-from almoner.giving.receipts import jobs, service
+from almoner.giving.receipts import jobs as receipts_jobs
+from almoner.giving.receipts import service as receipts
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as database
+from almoner.platform.database import transactions
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job
@@ -36,10 +37,10 @@ async def main() -> None:
     links = BaseUrls(task["links"], task["links"])
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
-    db = await database.connect(task["dsn"], deployment, size=2)
-    send = jobs.handlers(PageRenderer(deployment, service.MAILS), Deadly())[jobs.SEND]
+    db = await transactions.connect(task["dsn"], deployment, size=2)
+    send = receipts_jobs.handlers(PageRenderer(deployment, receipts.MAILS), Deadly())[receipts_jobs.SEND]
     payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
-    await send(JobContext(db), Job(1, jobs.SEND, payload, 1, 0, now, None))
+    await send(JobContext(db), Job(1, receipts_jobs.SEND, payload, 1, 0, now, None))
 
 
 if __name__ == "__main__":

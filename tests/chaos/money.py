@@ -17,22 +17,22 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.accounting.settlements import flows as settlements
-from almoner.giving.checkout.donations import flows
+from almoner.giving.accounting.settlements import flows as settlements_flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderPayment, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
-from almoner.giving.disbursing.disbursements import flows as payouts
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as databases
+from almoner.platform.database import transactions
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.platform.deployment import BaseUrls, Deployment
-from almoner.provider_test import service as simulator
+from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
 from tests.chaos.paying import Stopped
 from tests.chaos.victim import Mortal, fork_each
@@ -71,17 +71,17 @@ async def connect(task: dict[str, Any]) -> Mortal:
     links = BaseUrls(task["links"], task["links"])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     deployment = Deployment("sandbox", clock, Ids(sandbox=True), links, Vault(b64decode(task["master_key"])))
-    return Mortal(await databases.open_pool(task["dsn"], size=2), deployment)
+    return Mortal(await transactions.open_pool(task["dsn"], size=2), deployment)
 
 
 async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None:
     """A donor who does not give up gives, pays with a card and comes back; whatever was done before is not repeated."""
     work = PaymentContext(db, provider)
-    begun = await _patiently(lambda: flows.start_payment(work, session_id, GIFT))
+    begun = await _patiently(lambda: donations_flows.start_payment(work, session_id, GIFT))
     if begun.url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
-            await simulator.pay_with_card(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
-    await _patiently(lambda: flows.return_from_provider(work, session_id))
+            await provider_test.pay_with_card(tx, begun.url.rpartition("/")[2], Card("4242424242424242"))
+    await _patiently(lambda: donations_flows.return_from_provider(work, session_id))
 
 
 async def pay_out(db: Database, session_id: UUID) -> None:
@@ -91,9 +91,9 @@ async def pay_out(db: Database, session_id: UUID) -> None:
             "select p.provider_payment from payment p join donation d on d.payment_id = p.id where d.session_id = $1",
             session_id,
         )
-    rows = [",".join(settlements.COLUMNS), f"{payment},{tx.now:%Y-%m-%d},USD,payment,{payment},25.00,0.63,24.37"]
-    await settlements.import_report(db, "test", "\n".join(rows).encode())
-    await payouts.run_disbursements(db, DisbursementRules())
+    rows = [",".join(settlements_flows.COLUMNS), f"{payment},{tx.now:%Y-%m-%d},USD,payment,{payment},25.00,0.63,24.37"]
+    await settlements_flows.import_report(db, "test", "\n".join(rows).encode())
+    await disbursements_flows.run_disbursements(db, DisbursementRules())
 
 
 async def return_payout(db: Database, session_id: UUID) -> None:
@@ -101,7 +101,7 @@ async def return_payout(db: Database, session_id: UUID) -> None:
     async with db.read() as tx:
         disbursement = await tx.fetchval("select disbursement_id from donation where session_id = $1", session_id)
     with suppress(DisbursementRefused):
-        await payouts.mark_returned(db, disbursement, "account closed", recorded_by="officer")
+        await disbursements_flows.mark_returned(db, disbursement, "account closed", recorded_by="officer")
 
 
 async def release(db: Database, session_id: UUID) -> None:
@@ -109,7 +109,7 @@ async def release(db: Database, session_id: UUID) -> None:
     async with db.write() as tx:
         owner = await tx.fetchval("select organisation_id from donation where session_id = $1", session_id)
         with suppress(DisbursementRefused):
-            await holding.release_holds(
+            await disbursements.release_holds(
                 tx, ALL_PARTNERS, owner, note="by mail", decided_by="officer", rules=DisbursementRules()
             )
 

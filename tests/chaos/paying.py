@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment
@@ -18,7 +18,7 @@ from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as database
+from almoner.platform.database import transactions
 from almoner.platform.deployment import BaseUrls, Deployment
 
 
@@ -68,14 +68,14 @@ async def main() -> None:
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
-    db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    db = await transactions.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     session = UUID(task["session"])
     if task["point"].endswith("create"):
         gift = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
-        await flows.start_payment(work, session, gift)
+        await donations_flows.start_payment(work, session, gift)
     else:
-        await flows.return_from_provider(work, session)
+        await donations_flows.return_from_provider(work, session)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.adapters.payments_test import TestProvider
-from almoner.giving.accounting.refunds import flows as gifts
-from almoner.giving.accounting.suspense import flows
+from almoner.giving.accounting.refunds import flows as refunds_flows
+from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.checkout.payments.domain import ProviderRefund
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as database
+from almoner.platform.database import transactions
 from almoner.platform.deployment import BaseUrls, Deployment
 from tests.chaos.paying import Stopped
 
@@ -45,8 +45,8 @@ async def main() -> None:
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
-    db = await database.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
-    send = gifts.send_refund if task["of"] == "gift" else flows.refund_unallocated_payment
+    db = await transactions.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    send = refunds_flows.send_refund if task["of"] == "gift" else suspense_flows.refund_unallocated_payment
     await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))
 
 

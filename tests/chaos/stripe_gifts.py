@@ -17,7 +17,7 @@ import aiohttp
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderUnavailable, Tariff
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
@@ -57,14 +57,14 @@ class Deadly(StripeProvider):
 async def pay(db: Database, provider: PaymentProvider, session_id: UUID, *, returns: bool = True) -> None:
     """A donor who does not give up gives, pays on Stripe's page and comes back, unless the window is closed then."""
     work = PaymentContext(db, provider)
-    begun = await _patiently(lambda: flows.start_payment(work, session_id, GIFT))
+    begun = await _patiently(lambda: donations_flows.start_payment(work, session_id, GIFT))
     if begun.url is not None:
         async with aiohttp.ClientSession() as browser:
             data = {"card": "4242 4242 4242 4242"}
             async with browser.post(begun.url, data=data, allow_redirects=False) as answer:
                 assert answer.status in (303, 404)  # 404: it was paid before
     if returns:
-        await _patiently(lambda: flows.return_from_provider(work, session_id))
+        await _patiently(lambda: donations_flows.return_from_provider(work, session_id))
 
 
 async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -28,7 +28,7 @@ from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.selfchecks import CHECKS
 from almoner.settings import Settings, read_settings
-from almoner.validation.applications.documents import jobs
+from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents import service as documents
 from tests.support import database, running, servers
 from tests.support.client import Client
@@ -74,12 +74,14 @@ class Place:
     async def jobs(self) -> int:
         """How many jobs wait that no worker has begun."""
         async with self.services.db.read() as tx:
-            return int(await tx.fetchval("select count(*) from job where kind = $1 and attempt = 0", jobs.SWEEP))
+            return int(
+                await tx.fetchval("select count(*) from job where kind = $1 and attempt = 0", documents_jobs.SWEEP)
+            )
 
     async def work(self) -> None:
         """Sweep what no row knows, at a time when all lies there for long, and do all that is due."""
         async with self.services.db.write() as tx:
-            await queue.enqueue(tx, jobs.SWEEP, {})
+            await queue.enqueue(tx, documents_jobs.SWEEP, {})
         await self.services.background.drain()
 
     def files(self) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from almoner.adapters.registers_ccew import CcewReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.platform.database.transactions import Tx
@@ -77,7 +77,7 @@ async def test_a_killed_import_goes_on_with_the_file_that_was_not_read(alone: Se
         assert await tx.fetchval("select count(*) from register_load") == 0
         reading = await tx.fetchval("select id from register_reading")
     source = Watched()
-    made = await flows.import_files(alone.db, source, [folder])
+    made = await registers_flows.import_files(alone.db, source, [folder])
     assert (made.rows, source.names) == (ROWS + 50, ["eo_wy.csv"])
     assert reading is not None
     async with alone.db.read() as tx:
@@ -97,11 +97,11 @@ async def test_tables_that_are_read_at_once_are_read_once(alone: Service, tmp_pa
     staged = []
     for _ in range(2):
         with pytest.raises(RuntimeError, match="stopped"):
-            await flows.import_files(alone.db, CcewReader(), [tmp_path], force=True, record=stopped)
+            await registers_flows.import_files(alone.db, CcewReader(), [tmp_path], force=True, record=stopped)
         async with alone.db.read() as tx:
             reading = await tx.fetchval("select id from register_reading")
             staged.append(await tx.fetchval(f"select count(*) from register_staged_{reading.hex}"))
-    made = await flows.import_files(alone.db, CcewReader(), [tmp_path], force=True)
+    made = await registers_flows.import_files(alone.db, CcewReader(), [tmp_path], force=True)
     assert made.rows + made.quarantined + len(made.notes) == staged[0]
     assert staged[0] == staged[1]
 
@@ -117,10 +117,10 @@ async def test_rows_that_a_crash_of_the_server_took_are_read_again(alone: Servic
             return super().read(files)
 
     with pytest.raises(RuntimeError, match="stopped"):
-        await flows.import_files(alone.db, Stopped(), [first, second])
+        await registers_flows.import_files(alone.db, Stopped(), [first, second])
     async with alone.db.write() as tx:
         reading = await tx.fetchval("select id from register_reading")
         await tx.execute(f"delete from register_staged_{reading.hex}")  # as an unlogged table is after a crash
     source = Watched()
-    made = await flows.import_files(alone.db, source, [first, second])
+    made = await registers_flows.import_files(alone.db, source, [first, second])
     assert (made.rows, source.names) == (60, [first.name, second.name])

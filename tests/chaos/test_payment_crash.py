@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from almoner.giving.checkout.donations import jobs
+from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso
@@ -54,7 +54,9 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
     """By a job, or by the donor's next attempt; both wait for the lease to run out."""
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
-        duties = BackgroundTasks(handlers=jobs.handlers(simulator.provider), schedules=jobs.schedules)
+        duties = BackgroundTasks(
+            handlers=donations_jobs.handlers(simulator.provider), schedules=donations_jobs.schedules
+        )
         await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 

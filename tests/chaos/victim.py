@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 from almoner.kit.ids import Ids
 from almoner.kit.time import SystemClock
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as databases
+from almoner.platform.database import transactions
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.events import outbox
@@ -60,7 +60,7 @@ async def connect(dsn: str) -> Mortal:
     """A pool of mortal transactions."""
     links = BaseUrls("http://localhost", "http://localhost")
     deployment = Deployment("sandbox", SystemClock(), Ids(sandbox=True), links, Vault(bytes(32)))
-    return Mortal(await databases.open_pool(dsn, size=4), deployment)
+    return Mortal(await transactions.open_pool(dsn, size=4), deployment)
 
 
 async def change(db: Database) -> None:

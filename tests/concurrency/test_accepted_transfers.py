@@ -3,8 +3,8 @@
 import asyncio
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client
@@ -22,7 +22,7 @@ async def accepted(giving: Giving) -> None:
     named = await reference(giving)
     async with giving.service.db.write() as tx:
         [held] = await suspense.lock_by_reference(tx, named)
-        await transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
+        await bank_transfers.apply_to_donation(tx, held.id, "the donor called", "officer")
 
 
 async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(service: Service, api: Client) -> None:
@@ -35,7 +35,7 @@ async def test_m6_a_transfer_is_accepted_while_its_declaration_is_cancelled(serv
     async with service.db.write() as tx:
         declaration = tx.ids.parse("giftaid", before["giftAidId"])
         assert declaration is not None
-        await claiming.cancel_declaration(tx, declaration, None)
+        await gift_aid_claims.cancel_declaration(tx, declaration, None)
         officer = asyncio.create_task(accepted(giving))
 
         async def waits() -> bool:

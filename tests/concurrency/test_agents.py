@@ -13,8 +13,7 @@ import pytest
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import agent_review as reviewing
-from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import agent_review, email_confirmation
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, VERIFICATION, Agent, InvalidState, OfficialContact
 from almoner.validation.applications.documents.domain import RetentionPeriods
@@ -43,12 +42,14 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
     return {
         "create": create,
         "confirm": lambda tx, one: agents.confirm(tx, ALL_PARTNERS, one, "link"),
-        "mail": lambda tx, one: confirming.resend_confirmation(tx, one),
-        "guess": lambda tx, one: confirming.check_code(tx, one, "123456"),
+        "mail": lambda tx, one: email_confirmation.resend_confirmation(tx, one),
+        "guess": lambda tx, one: email_confirmation.check_code(tx, one, "123456"),
         "approve": lambda tx, one: agents.approve(tx, ALL_PARTNERS, one, ACCEPTED),
         "reject": reject,
-        "review": lambda tx, one: reviewing.review(tx, Screener(), one, takes_mail=chance.choice((True, False, None))),
-        "answer": lambda tx, one: reviewing.record_answer(tx, one, chance.choice(("confirmed", "denied"))),
+        "review": lambda tx, one: agent_review.review(
+            tx, Screener(), one, takes_mail=chance.choice((True, False, None))
+        ),
+        "answer": lambda tx, one: agent_review.record_answer(tx, one, chance.choice(("confirmed", "denied"))),
         "test value": lambda tx, one: agents.apply_sandbox_action(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
         "contact": lambda tx, _: agents.set_contact(

@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.banking.bank_statements import flows, service
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import BankLine
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.platform.observability import selfcheck
@@ -73,7 +74,7 @@ async def donors(alone: Service, api: Client, count: int) -> list[Giving]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines."""
     async with alone.db.read() as tx:
-        return await service.newest_lines(tx, 1000, every=True)
+        return await bank_statements.newest_lines(tx, 1000, every=True)
 
 
 async def consistent(alone: Service, arrived: int) -> None:
@@ -143,22 +144,22 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
     for file, line in enumerate(("B1", name)):
         content = camt.statement(came(line, 2500, named), reference=f"S{file}", currency="USD", told=())
         async with alone.db.write() as tx:
-            await service.store_statement(
-                tx, service.parse_file(content, None, None, alone.clock.now().date())[0], by="officer"
+            await bank_statements.store_statement(
+                tx, bank_statements.parse_file(content, None, None, alone.clock.now().date())[0], by="officer"
             )
     async with alone.db.read() as tx:
-        first, second = await service.open_lines(tx, None)
+        first, second = await bank_statements.open_lines(tx, None)
 
     async def look() -> bool:
         async with alone.db.write() as tx:
-            return await service.match_open_line(tx, second)
+            return await bank_statements.match_open_line(tx, second)
 
     async def waits() -> bool:
         async with alone.db.read() as tx:
             return bool(await tx.fetchval(WAITS))
 
     async with alone.db.write() as tx:
-        assert await service.match_open_line(tx, first)
+        assert await bank_statements.match_open_line(tx, first)
         other = asyncio.create_task(look())
         await eventually(waits)
     assert await other is (name == "B2")
@@ -187,7 +188,9 @@ async def test_m4_an_import_beside_the_sweep_and_donors_who_change_their_minds(a
     await consistent(alone, 9 * 2500)
 
 
-@pytest.mark.parametrize(("times", "matched"), [(flows.MAX_ATTEMPTS - 1, 2), (flows.MAX_ATTEMPTS, 1)])
+@pytest.mark.parametrize(
+    ("times", "matched"), [(bank_statements_flows.MAX_ATTEMPTS - 1, 2), (bank_statements_flows.MAX_ATTEMPTS, 1)]
+)
 async def test_m4_a_line_that_lets_others_pass_is_looked_at_again(
     alone: Service, partner: Client, times: int, matched: int
 ) -> None:

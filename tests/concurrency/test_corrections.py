@@ -15,7 +15,7 @@ from almoner.validation.applications.submissions.domain import InvalidState
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, EvidenceNotShown, ReviewNotOpen
 from almoner.validation.requests import evaluate
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from tests.support import appeals
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
@@ -51,7 +51,7 @@ async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(servic
             return task.done() or bool(await tx.fetchval(blocked, "^select from validation_request .* for update"))
 
     async with service.db.write() as tx:
-        partner = Partner((await requests.get(tx, ALL_PARTNERS, request)).partner_id)
+        partner = Partner((await validation_requests.get(tx, ALL_PARTNERS, request)).partner_id)
         who = Agent("Ada", "Byron", "ada@resting.example", None, None, made["validationRequestId"], None, "en")
         await agents.create(tx, partner, who)
         task = asyncio.create_task(correct(service, submission, "99-1234602"))
@@ -120,7 +120,7 @@ async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(servi
                 "select corrections from validation_request_evaluation where validation_request_id = $1 order by id",
                 request,
             )
-            newest = await requests.find_latest_evaluation(tx, request)
+            newest = await validation_requests.find_latest_evaluation(tx, request)
         assert [row["corrections"] for row in rows] in ([0, 0, 1], [0, 1, 1])
         assert newest is not None
         await reviews_again(service, request)

@@ -4,9 +4,9 @@ from time import perf_counter
 
 import pytest
 
-from almoner.giving.checkout.donation_requests import flows
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
-from almoner.giving.disbursing.disbursements import flows as payouts
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.database.postgres import PostgresServer
@@ -44,12 +44,14 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
             )
         service.clock.advance(days=32)
         began = perf_counter()
-        [request] = await flows.invoice_partner(service.db, UninvoicedGroup(tenant.partner.id, "USD"))
+        [request] = await donation_requests_flows.invoice_partner(service.db, UninvoicedGroup(tenant.partner.id, "USD"))
         asked = perf_counter()
         whole = Money(1000 * many, "USD")
-        await flows.receive_payment(service.db, ALL_PARTNERS, request.id, whole, "TX-ALL", recorded_by="officer")
+        await donation_requests_flows.receive_payment(
+            service.db, ALL_PARTNERS, request.id, whole, "TX-ALL", recorded_by="officer"
+        )
         received = perf_counter()
-        await payouts.run_disbursements(service.db, DisbursementRules())
+        await disbursements_flows.run_disbursements(service.db, DisbursementRules())
         ended = perf_counter()
         paid = await api.get("/v1/donations", status="DISBURSED", pageSize=1)
         assert paid.json()["totalResults"] == many

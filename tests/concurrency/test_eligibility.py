@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
+from almoner.validation.ongoing.eligibility import eligibility_evaluation
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
     NO_RESULTS,
@@ -27,7 +27,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     InvalidState,
     SubscriptionInput,
 )
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import InvalidState as RequestDecidedAlready
 from tests.support.client import Client
 from tests.support.eligibility import body_of, tagged
@@ -61,15 +61,19 @@ class Tries:
         request = tx.ids.parse("validationrequest", self._chance.choice(self._waiting))
         assert request is not None
         if self._chance.random() < 0.5:
-            await requests.accept(tx, self._tenant.partner, request, Decision("accepted", None, "tests", "Chance"))
+            await validation_requests.accept(
+                tx, self._tenant.partner, request, Decision("accepted", None, "tests", "Chance")
+            )
         else:
-            await requests.reject(tx, self._tenant.partner, request, Decision("rejected", "other", "tests", "Chance"))
+            await validation_requests.reject(
+                tx, self._tenant.partner, request, Decision("rejected", "other", "tests", "Chance")
+            )
 
     async def evaluate(self, tx: Tx, one: UUID) -> None:
-        await evaluating.evaluate(tx, one, "organisation_changed")
+        await eligibility_evaluation.evaluate(tx, one, "organisation_changed")
 
     async def evaluate_first(self, tx: Tx, one: UUID) -> None:
-        await evaluating.evaluate(tx, one, "created")
+        await eligibility_evaluation.evaluate(tx, one, "created")
 
     async def configure(self, tx: Tx, _: UUID) -> None:
         allowed = [code for code in CODES if self._chance.random() < 0.5]

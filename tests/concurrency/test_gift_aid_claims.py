@@ -3,7 +3,7 @@
 import asyncio
 from uuid import UUID
 
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
@@ -55,7 +55,7 @@ async def test_what_goes_to_another_while_its_claim_is_sent_goes_back(service: S
 
         async def submit(claim_id: UUID = claim.id) -> None:
             async with service.db.write() as tx:
-                await claiming.mark_submitted(tx, claim_id, "CH-1", by=BY)
+                await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", by=BY)
 
         async def move(moved: str = moved["id"], to: Cause = other) -> None:
             await simulate(api, moved, "reassign", organisationId=to.organisation)
@@ -74,7 +74,7 @@ async def test_what_is_told_several_times_at_once_goes_back_once(service: Servic
 
     async def adjust() -> None:
         async with service.db.write() as tx:
-            await claiming.adjust_donation(tx, donation)
+            await gift_aid_claims.adjust_donation(tx, donation)
 
     await asyncio.gather(*[adjust() for _ in range(6)], service.drain())
     assert await of.adjusted() == [("reassigned", 1000, 1000)]
@@ -86,7 +86,7 @@ async def test_a_gift_made_while_its_declaration_is_cancelled_bears_the_one_befo
     of, donor = await cause(service, api), (await factories.user(api))["id"]
     before, cancelled = [await declared(api, userId=donor) for _ in range(2)]
     async with service.db.write() as tx:
-        await claiming.cancel_declaration(tx, uuid_of(service, "giftaid", cancelled["id"]), None)
+        await gift_aid_claims.cancel_declaration(tx, uuid_of(service, "giftaid", cancelled["id"]), None)
         giving = asyncio.create_task(of.received(1000, userId=donor))
 
         async def waits() -> bool:

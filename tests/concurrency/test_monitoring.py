@@ -18,13 +18,13 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
-from almoner.validation.ongoing.matches import checks as match_checks
+from almoner.validation.ongoing.matches import checks as matches_checks
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import checks
-from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
+from almoner.validation.ongoing.monitoring import checks as monitoring_checks
+from almoner.validation.ongoing.monitoring import monitoring_evaluation
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringResults
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from tests.support import factories, validation
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
@@ -62,9 +62,9 @@ class Tries:
             one = tx.ids.parse("validationrequest", self.chance.choice(self.requests))
             assert one is not None
             if self.chance.random() < 0.5:
-                await requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "x"))
+                await validation_requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "x"))
             else:
-                await requests.reject(tx, ALL_PARTNERS, one, Decision("rejected", "other", "tests", "x"))
+                await validation_requests.reject(tx, ALL_PARTNERS, one, Decision("rejected", "other", "tests", "x"))
 
     async def choose(self) -> None:
         said = MonitoringResults(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
@@ -79,7 +79,7 @@ class Tries:
         one = self.chance.choice(self.made)
 
         async def look(tx: Tx) -> None:
-            await evaluating.evaluate(tx, self.screener, one, "screening_changed")
+            await monitoring_evaluation.evaluate(tx, self.screener, one, "screening_changed")
 
         await self.screener.run_with_lists(self.service.db, look)
 
@@ -159,5 +159,5 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
 async def broken(service: Service) -> list[str]:
     """The promises that do not hold."""
     async with service.db.read() as tx:
-        outcome = await selfcheck.run_checks(tx, (*checks.checks, *match_checks.checks))
+        outcome = await selfcheck.run_checks(tx, (*monitoring_checks.checks, *matches_checks.checks))
     return [f"{finding.check.name} {finding.count}" for finding in outcome.findings]

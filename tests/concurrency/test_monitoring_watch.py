@@ -9,8 +9,8 @@ import pytest
 
 from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
-from almoner.validation.ongoing.monitoring import checks
-from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
+from almoner.validation.ongoing.monitoring import checks as monitoring_checks
+from almoner.validation.ongoing.monitoring import monitoring_evaluation
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories, validation
 from tests.support.client import Client
@@ -76,7 +76,7 @@ async def test_who_cancels_while_a_request_is_accepted_leaves_it_watched(
             await monitoring.cancel(tx, owner.partner, uuid(alone, leaving["id"]))
 
     async with alone.db.write() as tx:
-        await evaluating.evaluate(tx, Screener(), uuid(alone, coming["id"]), "created")
+        await monitoring_evaluation.evaluate(tx, Screener(), uuid(alone, coming["id"]), "created")
         left = asyncio.create_task(leave())
         await eventually(lambda: locked(alone))
     await left
@@ -110,7 +110,7 @@ async def test_a_record_names_no_version_that_it_was_not_compared_with(
     assert versions(await shown(api, other)) == [new.version]
     assert len(await told(alone, api)) == 3
     async with alone.db.read() as tx:
-        assert (await selfcheck.run_checks(tx, checks.checks)).findings == ()
+        assert (await selfcheck.run_checks(tx, monitoring_checks.checks)).findings == ()
 
 
 async def step(service: Service) -> bool:

@@ -9,10 +9,10 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import SameOperator
-from almoner.giving.banking.payment_files import service as files
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.disbursing.disbursements import flows as payout_flows
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
     DisbursementRefused,
     PaidConfirmation,
@@ -70,8 +70,8 @@ async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_onc
     assert len(written) == 1, "a file goes to the bank once"
     assert all(isinstance(one, PaymentFileRefused) for one in done if not isinstance(one, bytes))
     async with alone.db.read() as tx:
-        kept = await files.get(tx, made[0].id)
-        assert files.released_content(tx, kept) == written[0]
+        kept = await payment_files.get(tx, made[0].id)
+        assert payment_files.released_content(tx, kept) == written[0]
     assert kept.sha256 == sha256(written[0]).hexdigest(), "the hash of the file is kept"
     ends = sorted(one["endToEndId"] for one in await payouts(partner))
     assert [written[0].count(f"<EndToEndId>{end}<".encode()) for end in ends] == [1, 1, 1]
@@ -102,7 +102,7 @@ async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_o
 
     async def confirm(said: PaidConfirmation | None) -> str:
         async with alone.db.write() as tx:
-            return (await holding.confirm_paid(tx, payout_id, said)).status
+            return (await disbursements.confirm_paid(tx, payout_id, said)).status
 
     limit = payout["amount"] - 1
     for refused in (PaidConfirmation(ada.id, limit), PaidConfirmation(ada.id, limit, "seen", (ada.id, "seen"))):
@@ -123,7 +123,7 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
     async def look() -> bool:
         async with alone.db.write() as tx:
             person, _ = await operators.authenticate(tx, ada.token)
-            _, seen = await holding.fingerprint_sent(tx, payout_id)
+            _, seen = await disbursements.fingerprint_sent(tx, payout_id)
             approval = await operators.record_approval(
                 tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance"
             )
@@ -131,7 +131,7 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
 
     looked = await asyncio.gather(*(look() for _ in range(AT_ONCE)), return_exceptions=True)
     assert [one for one in looked if not isinstance(one, SameOperator)] == [False]
-    await payout_flows.confirm_in_sandbox(alone.db, payout_id)
+    await disbursements_flows.confirm_in_sandbox(alone.db, payout_id)
     assert (await payouts(partner))[0]["status"] == "PAID"
 
 
@@ -146,10 +146,10 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
     assert made is not None
     async with alone.db.write() as tx:
         if way == "returned":
-            await holding.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
+            await disbursements.mark_returned(tx, payout_id, "never sent", recorded_by="officer")
         else:
             two = PaidConfirmation("operator_a", 0, "seen", ("operator_b", "seen too"))
-            await holding.confirm_paid(tx, payout_id, two)
+            await disbursements.confirm_paid(tx, payout_id, two)
         officer = asyncio.create_task(bank.released(alone, made))
 
         async def waits() -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
 from tests.support import bank, factories
 from tests.support.client import Client
@@ -17,19 +17,19 @@ ROUNDS = 6
 async def propose(service: Service, organisation: str, by: str) -> PayeeAccount:
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, iban=bank.OTHER_IBAN)
-        return await payees.propose(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose(tx, given, note="letter", by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> PayeeAccount:
     async with service.db.write() as tx:
-        return await payees.approve(tx, account.id, number=number, note="called them", by=by)
+        return await payee_bank_accounts.approve(tx, account.id, number=number, note="called them", by=by)
 
 
 async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(service: Service) -> None:
     for _ in range(ROUNDS):
         nonprofit = await factories.nonprofit(service)
         async with service.db.write() as tx:
-            first = await payees.propose(tx, bank.proposal(service, nonprofit), note="letter", by="one")
+            first = await payee_bank_accounts.propose(tx, bank.proposal(service, nonprofit), note="letter", by="one")
         _, second = await asyncio.gather(
             approve(service, first, "two", bank.IBAN), propose(service, nonprofit, "one"), return_exceptions=True
         )
@@ -53,7 +53,7 @@ async def test_of_two_who_approve_at_once_each_counts_and_nobody_twice(service: 
         )
         assert sorted(isinstance(one, PayeeAccountRefused) for one in others) == [False, True]
         async with service.db.read() as tx:
-            assert (await payees.get(tx, changed.id)).status == "approved"
+            assert (await payee_bank_accounts.get(tx, changed.id)).status == "approved"
 
 
 async def test_a_file_released_beside_a_change_pays_the_account_that_was_approved(
@@ -78,5 +78,7 @@ async def test_a_file_released_beside_a_change_pays_the_account_that_was_approve
         else:
             assert bank.IBAN.encode() in content
         async with service.db.read() as tx:
-            [payee] = (await payees.current_payees(tx, [uuid_of(service, "organisation", nonprofit)], "USD")).values()
+            [payee] = (
+                await payee_bank_accounts.current_payees(tx, [uuid_of(service, "organisation", nonprofit)], "USD")
+            ).values()
         assert payee.account_id == before.id

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as posting
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations.domain import InvalidState
@@ -176,6 +176,6 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             many,
             await bundle(tx, partner),
         )
-        received = ledger.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
+        received = ledger_domain.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
         posting.post_transfers(tx, received)
     return partner

@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import Any
 
 from almoner.giving.accounting.reassignments import service as reassignments
-from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, InvalidState
-from almoner.giving.disbursing.disbursements import service as collecting
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -43,7 +43,7 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
     async with service.db.write() as tx:
         donation = await donations.get(tx, ALL_PARTNERS, uuid_of(service, "donation", made["id"]))
         bucket = DisbursementBatch(donation.partner_id, donation.organisation_id, donation.money.currency)
-        await collecting.collect_batch(tx, bucket, DisbursementRules())
+        await disbursements.collect_batch(tx, bucket, DisbursementRules())
         asking = asyncio.create_task(back.refund(api, made, 1000))
 
         async def waits() -> bool:
@@ -113,7 +113,7 @@ async def part(service: Service, provider: FakeProvider, made: dict[str, Any], c
         if how < 0.3:
             with suppress(RefundNotPossible):
                 async with service.db.write() as tx:
-                    await refunding.mark_refused(tx, refund.id, "by chance", "tests")
+                    await refunds.mark_refused(tx, refund.id, "by chance", "tests")
         else:
             await asyncio.gather(*(back.send(service, provider, refund.id) for _ in range(2)))
 

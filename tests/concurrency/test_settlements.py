@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from almoner.giving.accounting.settlements import flows
+from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements.domain import ImportInterrupted
 from tests.support import books, factories
 from tests.support.client import Client
@@ -49,7 +49,7 @@ async def test_m4_an_import_that_let_others_pass_goes_on(empty_database: TestDat
     async with serving(empty_database) as service:
         api = service.client((await service.tenant()).secret)
         content = report(("payment", await payment_of(service, api), 25.0, 1.0))
-        await plant(service, IN_THE_WAY.format(flows.MAX_ATTEMPTS - 1, code))
+        await plant(service, IN_THE_WAY.format(settlements_flows.MAX_ATTEMPTS - 1, code))
         assert (await imported(service, content, "test")).matched == 1
         assert await books.balanced(service)
         await api.close()
@@ -59,7 +59,7 @@ async def test_m4_an_import_that_never_passes_says_how_to_go_on(empty_database: 
     async with serving(empty_database) as service:
         api = service.client((await service.tenant()).secret)
         content = report(("payment", await payment_of(service, api), 25.0, 1.0))
-        await plant(service, IN_THE_WAY.format(flows.MAX_ATTEMPTS, "40P01"))
+        await plant(service, IN_THE_WAY.format(settlements_flows.MAX_ATTEMPTS, "40P01"))
         with pytest.raises(ImportInterrupted, match="import the file again"):
             await imported(service, content, "test")
         assert (await imported(service, content, "test")).matched == 1

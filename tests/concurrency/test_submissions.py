@@ -15,13 +15,13 @@ from almoner.platform.observability import selfcheck
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.configurations.domain import CHECKS, Check
-from almoner.validation.applications.submissions import checks
-from almoner.validation.applications.submissions import submission_evaluation as evaluating
+from almoner.validation.applications.submissions import checks as submissions_checks
+from almoner.validation.applications.submissions import submission_evaluation
 from almoner.validation.applications.submissions.domain import CheckStatus, SubmissionStatus
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.eligibility import eligibility_evaluation as eligibility
-from almoner.validation.ongoing.monitoring import monitoring_evaluation as monitoring
-from almoner.validation.requests import service as requests
+from almoner.validation.ongoing.eligibility import eligibility_evaluation
+from almoner.validation.ongoing.monitoring import monitoring_evaluation
+from almoner.validation.requests import service as validation_requests
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.figures import Figures
@@ -83,20 +83,22 @@ class Ends:
         )
         async with self.service.db.write() as tx:
             await (
-                requests.accept(tx, ALL_PARTNERS, one, YES) if passes else requests.reject(tx, ALL_PARTNERS, one, NO)
+                validation_requests.accept(tx, ALL_PARTNERS, one, YES)
+                if passes
+                else validation_requests.reject(tx, ALL_PARTNERS, one, NO)
             )
 
     async def look(self) -> None:
         one, screener = self.id("monitoringsubscription", "monitoringSubscriptionId"), Screener()
         async with self.service.db.write() as tx:
             await self._adopt(tx, "monitoring_subscription", one)
-            await monitoring.evaluate(tx, screener, one, "request_decided")
+            await monitoring_evaluation.evaluate(tx, screener, one, "request_decided")
 
     async def judge(self) -> None:
         one = self.id("eligibilitysubscription", "eligibilitySubscriptionId")
         async with self.service.db.write() as tx:
             await self._adopt(tx, "eligibility_subscription", one)
-            await eligibility.evaluate(tx, one, "created")
+            await eligibility_evaluation.evaluate(tx, one, "created")
 
     async def verify(self) -> None:
         one = self.id("agentverification", "agentVerificationId")
@@ -120,7 +122,7 @@ class Ends:
     async def evaluate(self) -> None:
         """What the job does."""
         async with self.service.db.write() as tx:
-            await evaluating.evaluate(tx, self.id("validationsubmission", "id"))
+            await submission_evaluation.evaluate(tx, self.id("validationsubmission", "id"))
 
 
 async def begun(service: Service, api: Client, restricted: str, outcomes: dict[Check, CheckStatus]) -> Ends:
@@ -226,5 +228,5 @@ async def test_one_invite_gives_one_submission_however_many_send_it(service: Ser
 
 
 async def _nothing_wrong(service: Service, tenant: Tenant) -> None:
-    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, submissions_checks.checks)
     assert outcome.findings == (), tenant

@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import evaluate
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, InvalidState, NonprofitDetails
 from almoner.validation.requests.triggers import ACTIONS
 from tests.support.figures import Figures
@@ -37,9 +37,11 @@ def steps(chance: random.Random, partner: Partner, base: int) -> dict[str, Step]
         return Decision("rejected", chance.choice(REJECTION_REASONS), "tests", "Chance")
 
     return {
-        "create": lambda tx, _: requests.create(tx, partner, asked()),
-        "accept": lambda tx, one: requests.accept(tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "Chance")),
-        "reject": lambda tx, one: requests.reject(tx, partner, one, rejected()),
+        "create": lambda tx, _: validation_requests.create(tx, partner, asked()),
+        "accept": lambda tx, one: validation_requests.accept(
+            tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "Chance")
+        ),
+        "reject": lambda tx, one: validation_requests.reject(tx, partner, one, rejected()),
         "evaluate": lambda tx, one: evaluate.evaluate(tx, THRESHOLD, one, "register_loaded"),
         "test value": lambda tx, one: evaluate.evaluate(
             tx, THRESHOLD, one, "created", chance.choice(list(ACTIONS.values()))
@@ -81,8 +83,8 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         assert all(REQUEST.allows(*arrow) for arrow in arrows)
         assert [record["kind"] for record in told[request_id]] == [target for _, target in arrows], "told once"
         async with service.db.read() as tx:
-            record = await requests.get(tx, tenant.partner, request_id)
-            asked = await reviews.history_of(tx, requests.subject_of(record))
+            record = await validation_requests.get(tx, tenant.partner, request_id)
+            asked = await reviews.history_of(tx, validation_requests.subject_of(record))
         assert record.status == (arrows[0][1] if arrows else "pending")
         assert [one.decision.verdict for one in asked.decisions] == [target for _, target in arrows]
         assert asked.open is None or not arrows

@@ -4,9 +4,9 @@ import asyncio
 from itertools import count
 from uuid import UUID
 
-from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact, PageChanged
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState
 from tests.support import bank, factories
@@ -48,15 +48,15 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
             contact = Contact(f"office{next(_numbers)}@flags.example", "the register")
-            asked = await confirmations.request_confirmation(tx, verification_id, contact, by="one")
-            page = await confirmations.load_page(tx, asked.id)
+            asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")
+            page = await organisation_confirmations.load_page(tx, asked.id)
             proposal = bank.proposal(service, made["organisationId"])
-            account = await payees.propose(tx, proposal, note="letter", by="one")
+            account = await payee_bank_accounts.propose(tx, proposal, note="letter", by="one")
 
         async def answer(given: str, confirmation: UUID = asked.id, seen: str = page.fingerprint.hex()) -> str:
             try:
                 async with service.db.write() as tx:
-                    await confirmations.record_answer(
+                    await organisation_confirmations.record_answer(
                         tx, confirmation, "confirmed" if given == "yes" else "declined", name="A", role="B", seen=seen
                     )
             except (InvalidState, PageChanged) as refused:
@@ -65,7 +65,7 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
 
         async def approve(account_id: UUID = account.id) -> str:
             async with service.db.write() as tx:
-                await payees.approve(tx, account_id, number=bank.IBAN, note="called", by="two")
+                await payee_bank_accounts.approve(tx, account_id, number=bank.IBAN, note="called", by="two")
             return "approved"
 
         said = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))

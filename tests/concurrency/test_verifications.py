@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import checking
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import CHECKS, VERIFICATION, Evidence, InvalidState, Outcome
@@ -42,7 +42,9 @@ def steps(chance: random.Random, partner: Partner, organisations: list[str], scr
         "check": lambda tx, one: verifications.end_check(
             tx, ALL_PARTNERS, one, chance.choice(CHECKS), chance.choice(OUTCOMES), by="tests"
         ),
-        "look": lambda tx, one: checking.check_verification(tx, screening, payees.first_approved_account, one),
+        "look": lambda tx, one: checking.check_verification(
+            tx, screening, payee_bank_accounts.first_approved_account, one
+        ),
         "sweep": lambda tx, _: verifications.expire_due(tx, 10),
         "create": lambda tx, _: verifications.create(tx, partner, chance.choice(organisations)),
     }

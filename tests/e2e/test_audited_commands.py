@@ -15,10 +15,10 @@ from almoner.cli.terminal import commands
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.checkout.donation_requests import flows as asking
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests.domain import UninvoicedGroup
-from almoner.giving.disbursing.disbursements import flows as payout_flows
-from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner
@@ -305,7 +305,9 @@ async def settlements_and_held_money(world: World) -> None:
 async def donation_requests(world: World) -> None:
     await factories.direct(world.service, world.api, amount=1000)
     world.service.clock.advance(days=32)
-    await asking.invoice_partner(world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True)
+    await donation_requests_flows.invoice_partner(
+        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True
+    )
     [request] = data(await world.api.get("/v1/donation-requests"))
     transfer = ("--bank-reference", "TX-AUDITED")
     printed = await world.does("donation-requests", "record-payment", request["reference"], "12.00", "USD", *transfer)
@@ -316,7 +318,9 @@ async def donation_requests(world: World) -> None:
     _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
     await factories.direct(world.service, world.api, amount=150)
-    await asking.invoice_partner(world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True)
+    await donation_requests_flows.invoice_partner(
+        world.service.db, UninvoicedGroup((await _partner(world)).id, "USD"), now_asked=True
+    )
     other = data(await world.api.get("/v1/donation-requests"))[0]["reference"]
     assert await world.does("donation-requests", "apply-overpayment", held, other, *NOTE) == (
         f"1.50 USD has been applied to {other}.\n"
@@ -477,12 +481,12 @@ async def payouts_and_reassignments(world: World) -> None:
     await settled(service, api, nonprofit)
     await world.does("disbursements", "hold", nonprofit, *NOTE)
     await world.does("disbursements", "release", nonprofit, *NOTE, other=True)
-    await payout_flows.collect_all_batches(service.db, DisbursementRules())
+    await disbursements_flows.collect_all_batches(service.db, DisbursementRules())
     [payout] = await payouts(api, organisationId=nonprofit)
     id_ = service.db.deployment.ids.parse("disbursement", payout["id"])
     assert id_ is not None
     async with service.db.write() as tx:
-        await payout_service.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
+        await disbursements.send_batch(tx, id_, DisbursementRules())  # as in production, where a person confirms
     await accounts_and_bank_files(world, nonprofit)
     await world.does("disbursements", "remittance", payout["id"], "--pdf", str(world.home / "remittance.pdf"))
     await world.does("disbursements", "confirm", payout["id"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from almoner import worker
-from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements import service as bank_statements
 from tests.support import bank, camt, factories
 from tests.support.camt import Entry
 from tests.support.client import Client, data
@@ -54,7 +54,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
 async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
-        found = await bank_lines.newest_lines(tx, 100, every=True)
+        found = await bank_statements.newest_lines(tx, 100, every=True)
         return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.accounting.settlements import checks as settlement_checks
+from almoner.giving.accounting.settlements import checks as settlements_checks
 from almoner.platform.observability import selfcheck
 from tests.support import bank, factories
 from tests.support.client import Client
@@ -56,7 +56,7 @@ async def provider_payment(service: Service, donation: str) -> str:
 async def findings(service: Service, days: int = 0) -> list[str]:
     """What the self-check says of settlements."""
     service.clock.advance(days=days)
-    outcome = await selfcheck.run_selfcheck(service.db, settlement_checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, settlements_checks.checks)
     return [finding.check.name for finding in outcome.findings]
 
 

@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from playwright.async_api import expect
 
 from almoner.access.partners import service as partners
-from almoner.nonprofits.branding import service as nonprofits
+from almoner.nonprofits.branding import service as branding
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files import images
 from tests.pages.site import Site, findings
@@ -92,7 +92,7 @@ async def test_h8_the_nonprofits_own_logo_stands_above_its_name(site: Site, sche
     async with site.service.db.write() as tx:
         organisation = tx.ids.parse("organisation", session["organisationId"])
         assert organisation is not None
-        await nonprofits.update_branding(tx, organisation, nonprofits.BrandingChange(display_name="CAFB", logo=picture))
+        await branding.update_branding(tx, organisation, branding.BrandingChange(display_name="CAFB", logo=picture))
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 700}) as page:
         await page.goto(session["url"])
         await expect(page.get_by_role("heading", level=1)).to_have_text("CAFB")

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import expect
 
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site
 from tests.pages.test_agents import is_fine
@@ -61,7 +61,9 @@ async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
     made, mail = await asked(site.service, site.api, name="Hill Road Relief", country=COUNTRIES[language])
     await simulate(site.api, made, "succeed_check", type="organisation_confirmation")
     async with site.service.db.write() as tx:
-        await payees.propose(tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one")
+        await payee_bank_accounts.propose(
+            tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one"
+        )
     await site.service.drain()
     kept = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))
     told = next(one for one in kept if "/payee-account" in link_in(one))

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.payments.domain import UnallocatedReason
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.platform.database.transactions import Partner
@@ -305,7 +305,7 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
     reader.page(bytes(pages.message("payee_account.closed", pages.language(None), status=200).body).decode())
     async with strict.service.db.write() as tx:
         given = bank.proposal(strict.service, made["organisationId"], holder="Q", iban=bank.OTHER_IBAN)
-        await payees.propose(tx, given, note="letter", by="one")
+        await payee_bank_accounts.propose(tx, given, note="letter", by="one")
     await strict.service.drain()
     kept = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
     told = next(one for one in kept if "/payee-account" in confirmations.link_in(one))

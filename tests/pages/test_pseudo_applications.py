@@ -15,8 +15,8 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from almoner.validation.applications.documents.domain import MAX_BYTES_PER_DAY, MAX_TOTAL_BYTES
-from almoner.validation.applications.form import service as applications
-from almoner.validation.applications.form import store as drafts
+from almoner.validation.applications.form import service as application_form
+from almoner.validation.applications.form import store as form_store
 from almoner.validation.applications.form import submit
 from almoner.validation.applications.invites import service as invites
 from tests.support import agents, appeals, factories, pseudo
@@ -174,11 +174,11 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
         held = await invites.lock(tx, ALL_PARTNERS, named)
         sending_it = asyncio.create_task(walk.post(f"/apply/{invite['id']}/review"))
         await eventually(lambda: waits_for(service, "validation_invite"))
-        draft = await drafts.find(tx, ALL_PARTNERS, named)
-        await drafts.save(tx, Partner(held.partner_id), held, replace(draft, person=None))
+        draft = await form_store.find(tx, ALL_PARTNERS, named)
+        await form_store.save(tx, Partner(held.partner_id), held, replace(draft, person=None))
     await sending_it
     async with service.db.write() as tx:
-        await drafts.save(tx, Partner(held.partner_id), held, draft)
+        await form_store.save(tx, Partner(held.partner_id), held, draft)
 
 
 async def waits_for(service: Service, table: str) -> bool:
@@ -359,7 +359,7 @@ async def walk_decisions(service: Service, api: Client, reader: Reader) -> None:
 
 def walk_what_only_says_something(service: Service, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title and a text, and every reason of a refusal in the mail that tells it."""
-    pages = PageRenderer(service.db.deployment, applications.MAILS, catalogues)
+    pages = PageRenderer(service.db.deployment, application_form.MAILS, catalogues)
     language = pages.language(None)
     for kind in MESSAGES:
         reader.page(bytes(pages.message(f"apply.{kind}", language, status=200).body).decode())

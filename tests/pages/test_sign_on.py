@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from almoner.access.people import service as people
-from almoner.access.sso import service as providers
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import ProviderSettings
 from tests.pages.accounts import AMINA, Acme, acme, is_fine, sign_in
 from tests.pages.site import Site
@@ -29,7 +29,7 @@ async def partner(site: Site, provider: OpenIdProvider) -> Acme:
         "Example ID", provider.issuer, "almoner", "s", groups_claim="groups", roles={"staff": "finance"}
     )
     async with site.service.db.write() as tx:
-        await providers.save_provider(tx, BY, here.tenant.partner, wanted)
+        await sso.save_provider(tx, BY, here.tenant.partner, wanted)
     return here
 
 

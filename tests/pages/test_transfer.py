@@ -8,7 +8,7 @@ import pytest
 from playwright import async_api as playwright
 from playwright.async_api import expect
 
-from almoner.giving.transfer_notices import service as notices
+from almoner.giving.transfer_notices import service as transfer_notices
 from almoner.platform.pages.rendering import PageRenderer
 from tests.pages.site import Site, findings, open_site
 from tests.pages.test_pseudo import KEYS, Reader
@@ -97,7 +97,7 @@ async def test_h9_no_word_about_a_transfer_is_outside_the_catalogues(
             reader.page((await browser.get(page)).text)
             await browser.post(page)
             reader.page((await browser.get(page)).text)
-        language = (pages := PageRenderer(service.db.deployment, notices.MAILS, catalogues)).language(None)
+        language = (pages := PageRenderer(service.db.deployment, transfer_notices.MAILS, catalogues)).language(None)
         about = {"organisation": "Q", "name": "Q", "amount": "1", "holder": "Q", "rows": [("transfer.iban", "1")]}
         facts = {**about, "reference": "1", "until": "1", "link": "https://q"}
         html, text = (pages.text(f"transfer{form}", language, **facts) for form in ("_mail.html", ".txt"))

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from almoner.access.keys import domain as key_forms
+from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as keys
 from almoner.platform.http.caller import NAMED_ONLY
 from almoner.platform.http.endpoints import Endpoint
-from almoner.scim import application as scim
+from almoner.scim import application
 from tests.spec.routes import NOT_BUILT_YET, ROUTES, Route
 from tests.support import agents, appeals, eligibility, factories, monitoring, requests, submissions
 from tests.support.client import Client, data
@@ -150,8 +150,8 @@ async def useless_keys(service: Service, tenant: Tenant) -> dict[str, str]:
         await keys.revoke(tx, found.id)
     good = tenant.secret
     return {
-        "unknown": key_forms.generate_key_secret("secret", sandbox=True),
-        "of the other environment": key_forms.generate_key_secret("secret", sandbox=False),
+        "unknown": keys_domain.generate_key_secret("secret", sandbox=True),
+        "of the other environment": keys_domain.generate_key_secret("secret", sandbox=False),
         "with a wrong checksum": good[:-1] + ("a" if good[-1] != "a" else "b"),
         "in capitals": good.upper(),
         "revoked": revoked,
@@ -198,8 +198,8 @@ async def test_k6_a_key_without_the_scope_is_403(route: Route, service: Service,
 
 
 def test_k6_the_scopes_that_there_are_are_those_that_routes_ask_for(service: Service) -> None:
-    asked = {endpoint.scope for endpoint in service.endpoints if endpoint.scope} | {scim.SCOPE}
-    assert asked | {"*"} == key_forms.SCOPES
+    asked = {endpoint.scope for endpoint in service.endpoints if endpoint.scope} | {application.SCOPE}
+    assert asked | {"*"} == keys_domain.SCOPES
     assert asked >= NAMED_ONLY
 
 

@@ -11,7 +11,8 @@ from asyncpg import Record
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents import service as agents
-from almoner.validation.agents import store, store_mails
+from almoner.validation.agents import store as agents_store
+from almoner.validation.agents import store_mails as agents_store_mails
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters
 from tests.support import factories
 from tests.support.agents import create, simulate
@@ -214,22 +215,22 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 Filters(start=now.replace(hour=0)),
                 Filters(status="pending_review", end=now),
             ):
-                rows, total = await store.page(tx, partner, page, filters)
+                rows, total = await agents_store.page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
-            assert await store.find(tx, partner, rows[0].id)
-            assert await store.next_expiry(tx, ALL_PARTNERS)
-            await store.lock_due(tx, ALL_PARTNERS, 10)
-            await store.find_open_of_requests(tx, ALL_PARTNERS, [uuid4()])
-            assert len(await store.find_in_review(tx, ALL_PARTNERS, organisation)) == 50
-            assert await store.oldest_erasable(tx, ALL_PARTNERS, "unconfirmed", now)
+            assert await agents_store.find(tx, partner, rows[0].id)
+            assert await agents_store.next_expiry(tx, ALL_PARTNERS)
+            await agents_store.lock_due(tx, ALL_PARTNERS, 10)
+            await agents_store.find_open_of_requests(tx, ALL_PARTNERS, [uuid4()])
+            assert len(await agents_store.find_in_review(tx, ALL_PARTNERS, organisation)) == 50
+            assert await agents_store.oldest_erasable(tx, ALL_PARTNERS, "unconfirmed", now)
             for ended in get_args(EndReason):
-                await store.erase_personal_data(tx, ALL_PARTNERS, ended, now, 10)
-            await store.list_steps(tx, ALL_PARTNERS, rows[0].id)
-            await store_mails.lock_address_sends(tx, ALL_PARTNERS, "ADA5@a.example", now)
-            await store_mails.newest_confirmation(tx, ALL_PARTNERS, rows[0].id)
-            await store_mails.find_representation_request(tx, ALL_PARTNERS, rows[0].id)
-            await store_mails.list_send_times(tx, ALL_PARTNERS, rows[0].id)
-            await store.is_replaced(tx, ALL_PARTNERS, rows[0].id)
+                await agents_store.erase_personal_data(tx, ALL_PARTNERS, ended, now, 10)
+            await agents_store.list_steps(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store_mails.lock_address_sends(tx, ALL_PARTNERS, "ADA5@a.example", now)
+            await agents_store_mails.newest_confirmation(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store_mails.find_representation_request(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store_mails.list_send_times(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store.is_replaced(tx, ALL_PARTNERS, rows[0].id)
         small = (
             "organisation_contact",
             "agent_confirmation",
@@ -257,18 +258,18 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await store.lock(holding, ALL_PARTNERS, pending)
+        assert await agents_store.lock(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
             while await agents.expire(tx, 100):
                 pass
-            free = await store.find(tx, ALL_PARTNERS, other) if other else None
+            free = await agents_store.find(tx, ALL_PARTNERS, other) if other else None
         assert free is not None
         assert free.status == "rejected"
-        held = await store.find(holding, ALL_PARTNERS, pending)
+        held = await agents_store.find(holding, ALL_PARTNERS, pending)
         assert held is not None
         assert held.status != "rejected"
     await service.drain()
     async with service.db.read() as tx:
-        swept = await store.find(tx, ALL_PARTNERS, pending)
+        swept = await agents_store.find(tx, ALL_PARTNERS, pending)
         assert swept is not None
         assert swept.status == "rejected"

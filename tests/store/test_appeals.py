@@ -10,7 +10,8 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.applications.submissions import service as submissions
-from almoner.validation.decisions.appeals import domain, store
+from almoner.validation.decisions.appeals import domain as appeals_domain
+from almoner.validation.decisions.appeals import store as appeals_store
 from almoner.validation.decisions.appeals.domain import APPEAL
 from tests.support import appeals
 from tests.support.client import Client
@@ -156,7 +157,7 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
         async with service.db.read() as tx:
             held = await submissions.get(tx, ALL_PARTNERS, made)
             asking: Any = Explaining(tx)
-            assert await store.list_deciders(asking, tenant.partner, held, [made]) == ()
+            assert await appeals_store.list_deciders(asking, tenant.partner, held, [made]) == ()
     small = {"agent_verification", "appeal", "screening_match"}
     assert not asking.scans() - small
     assert asking.indexes() >= {"review_decision_of_subject"}
@@ -165,8 +166,8 @@ async def test_who_may_not_decide_is_found_by_indexes(empty_database: TestDataba
 @pytest.mark.parametrize(("day", "expected"), [(2, 16), (6, 20), (7, 20), (8, 20)])  # Monday, Friday, the weekend
 def test_ten_business_days(day: int, expected: int) -> None:
     made = datetime(2026, 3, day, 9, 30, tzinfo=UTC)
-    assert domain.decision_due_at(made) == datetime(2026, 3, expected, 9, 30, tzinfo=UTC)
-    assert domain.decision_due_at(made) - made >= timedelta(days=12)
+    assert appeals_domain.decision_due_at(made) == datetime(2026, 3, expected, 9, 30, tzinfo=UTC)
+    assert appeals_domain.decision_due_at(made) - made >= timedelta(days=12)
 
 
 @pytest.mark.parametrize(

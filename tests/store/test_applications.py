@@ -9,10 +9,10 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
-from almoner.validation.applications.form import store as drafts
-from almoner.validation.applications.invites import store as invites
+from almoner.validation.applications.form import store as form_store
+from almoner.validation.applications.invites import store as invites_store
 from almoner.validation.applications.invites.domain import INVITE
-from almoner.validation.applications.submission_documents import store as documents
+from almoner.validation.applications.submission_documents import store as submission_documents_store
 from tests.support.applications import PERSON, Form, invited
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -48,8 +48,8 @@ async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None
 async def test_s1_what_was_used_stays_used(service: Service, api: Client, target: str) -> None:
     made = await invited(api)
     async with service.db.write() as tx:
-        assert await invites.complete(tx, ALL_PARTNERS, named(service, made))
-        assert not await invites.complete(tx, ALL_PARTNERS, named(service, made))
+        assert await invites_store.complete(tx, ALL_PARTNERS, named(service, made))
+        assert not await invites_store.complete(tx, ALL_PARTNERS, named(service, made))
     sql = "update validation_invite set status = $2 where id = $1"
     assert await refuses(service, sql, named(service, made), target) == "lifecycle_validation_invite"
 
@@ -96,18 +96,18 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
             later = reading.now + timedelta(days=30)
-            assert await invites.find(tx_, tenant.partner, invite)
-            rows, _ = await invites.page(tx_, tenant.partner, Page(25, descending=True))
+            assert await invites_store.find(tx_, tenant.partner, invite)
+            rows, _ = await invites_store.page(tx_, tenant.partner, Page(25, descending=True))
             assert len(rows) == 25 or rows
-            assert await invites.next_expiry(tx_, ALL_PARTNERS) is not None
-            assert (await drafts.find(tx_, ALL_PARTNERS, invite)).person is not None
-            assert await drafts.list_handover_times(tx_, ALL_PARTNERS, invite)
-            assert await drafts.lock_address_sends(
+            assert await invites_store.next_expiry(tx_, ALL_PARTNERS) is not None
+            assert (await form_store.find(tx_, ALL_PARTNERS, invite)).person is not None
+            assert await form_store.list_handover_times(tx_, ALL_PARTNERS, invite)
+            assert await form_store.lock_address_sends(
                 tx_, ALL_PARTNERS, "Colleague@relief.example", later - timedelta(days=3000)
             )
-            assert await drafts.find_submission(tx_, ALL_PARTNERS, invite) is None
-            assert len(await documents.list_of_invite(tx_, tenant.partner, invite)) == 1
-            assert await documents.list_of_submission(tx_, tenant.partner, invite) == []
+            assert await form_store.find_submission(tx_, ALL_PARTNERS, invite) is None
+            assert len(await submission_documents_store.list_of_invite(tx_, tenant.partner, invite)) == 1
+            assert await submission_documents_store.list_of_submission(tx_, tenant.partner, invite) == []
         assert tx_.scans() <= {"list_counter"}, tx_.scans()
         assert {
             "validation_invite_due",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from almoner.access.accounts import jobs
+from almoner.access.accounts import jobs as accounts_jobs
 from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
 from almoner.access.people import service as people
@@ -160,7 +160,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
 
     async def send(attempt: int) -> Result:
         job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
-        return await jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
+        return await accounts_jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
 
     assert isinstance(await send(1439), JobRetry)
     assert await send(1440) == JobDropped("later")

@@ -9,7 +9,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.checkout.card_testing import store
+from almoner.giving.checkout.card_testing import store as card_testing_store
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.clock import START
@@ -73,7 +73,9 @@ async def test_h6_a_decision_reads_a_handful_of_rows_from_indexes(
     address, device, email = (bytes(15) + bytes([number]) for number in (7, 7, 9))
     most = (20, 10)
     arguments = (address, device, uuid4(), uuid4(), NOW, NOW - HOUR, NOW - DAY, *most, email)
-    answer = await filled.fetchval("explain (analyze, buffers, format json) " + store.VELOCITY_STATE, *arguments)
+    answer = await filled.fetchval(
+        "explain (analyze, buffers, format json) " + card_testing_store.VELOCITY_STATE, *arguments
+    )
     plan = json.loads(answer)[0]["Plan"]
     whole = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
     assert whole <= {"card_source_block", "card_testing_alert"}, "tables of a few rows alone are read whole"

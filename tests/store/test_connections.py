@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from almoner.platform.database import transactions as databases
+from almoner.platform.database import transactions
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, ConnectionUnavailable
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 from tests.support.database import TestDatabase
@@ -16,7 +16,7 @@ SIZE = 3
 
 @pytest.fixture
 async def connections(session_database: TestDatabase) -> AsyncIterator[ConnectionPool]:
-    made = ConnectionPool(await databases.open_pool(session_database.dsn, SIZE), ACQUIRE_TIMEOUT_SECONDS)
+    made = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), ACQUIRE_TIMEOUT_SECONDS)
     yield made
     await made.close()
 
@@ -136,7 +136,7 @@ async def test_all_lost_connections_are_replaced(connections: ConnectionPool, se
 
 
 async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(session_database: TestDatabase) -> None:
-    connections = ConnectionPool(await databases.open_pool(session_database.dsn, SIZE), 0.05)
+    connections = ConnectionPool(await transactions.open_pool(session_database.dsn, SIZE), 0.05)
     held = [await connections.acquire() for _ in range(SIZE)]
     found = await asyncio.gather(*(backend(connections) for _ in range(20)), return_exceptions=True)
     assert {type(one) for one in found} == {ConnectionUnavailable}

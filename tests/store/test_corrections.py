@@ -9,9 +9,10 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.agents import service as agents
-from almoner.validation.agents import store, store_mails
+from almoner.validation.agents import store as agents_store
+from almoner.validation.agents import store_mails as agents_store_mails
 from almoner.validation.agents.domain import EndReason, InvalidState
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.checks import checks
 from tests.support.agents import create
 from tests.support.client import Client
@@ -72,7 +73,7 @@ async def test_a_number_is_corrected_only_with_what_was_given_before(service: Se
         sql = CORRECT.format(corrections, "corrected_at = now() where id = $1")
         assert await refuses(service, sql, request) == "validation_request_corrected_and_kept", corrections
     async with service.db.write() as tx:
-        corrected = await requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6245")
+        corrected = await validation_requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6245")
     assert (corrected.corrections, corrected.number_key) == (1, "X6245")
     for sql in (
         "update validation_request_correction set registry_number = 'x'",
@@ -111,11 +112,11 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
         second = await agents.correct_email(tx, ALL_PARTNERS, first, "right@corrected.example")
         assert second is not None
         ended: EndReason = "replaced"
-        gone = await store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now, 1_000_000)
+        gone = await agents_store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now, 1_000_000)
         assert first in [verification_id for verification_id, _ in gone]
         assert second.id not in [verification_id for verification_id, _ in gone]
         # Mails of both are counted for the second one.
-        assert len(await store_mails.list_send_times(tx, ALL_PARTNERS, second.id)) == 2
+        assert len(await agents_store_mails.list_send_times(tx, ALL_PARTNERS, second.id)) == 2
 
 
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
@@ -123,6 +124,6 @@ async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service
     await service.drain()
     [asked] = [check for check in checks if check.name == "requests.undecided_are_asked"]
     async with service.db.write() as tx:
-        await requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
+        await validation_requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
         found = await tx.fetch(f"with moment as (select $1::timestamptz as at) {asked.sql}", tx.now)
     assert request not in [row["id"] for row in found]

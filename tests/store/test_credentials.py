@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 from pyotp import TOTP
 
-from almoner.access.credentials import store
+from almoner.access.credentials import store as credentials_store
 from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
@@ -69,7 +69,7 @@ async def test_a_password_is_a_hash_that_only_its_owner_can_use(ada: Account, te
     async with ada.service.db.write() as tx:
         known = await passwords.of_person(tx, ada.person)
         assert known.hash is not None
-        await store.set_password(tx, other.person, known.hash)
+        await credentials_store.set_password(tx, other.person, known.hash)
         moved = await passwords.of_person(tx, other.person)
     assert await passwords.verify_password(vault, known, PASSWORD)
     assert not await passwords.verify_password(vault, known, WRONG)
@@ -109,7 +109,7 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
     secret = vault.keyed_hash("password", ada.person.id.bytes + PASSWORD.encode())
     old = PasswordHasher(time_cost=1, memory_cost=8_192, parallelism=1).hash(secret)
     async with ada.service.db.write() as tx:
-        await store.set_password(tx, ada.person, old)
+        await credentials_store.set_password(tx, ada.person, old)
     await ada.enter()
     async with ada.service.db.read() as tx:
         renewed = (await passwords.of_person(tx, ada.person)).hash
@@ -180,7 +180,7 @@ async def test_the_secret_is_sealed_for_its_owner(ada: Account, tenant: Tenant) 
         sealed = await tx.fetchval("select secret from one_time_password where person_id = $1", ada.person.id)
         assert ada.app is not None
         assert ada.app.secret.encode() not in sealed
-        await store.insert_authenticator(tx, other.person, sealed)
+        await credentials_store.insert_authenticator(tx, other.person, sealed)
         with pytest.raises(Exception, match="cannot be opened"):
             await authenticators.resume_setup(tx, other.person, "Almoner")
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViolationError
 
-from almoner.giving.accounting.disputes import store
+from almoner.giving.accounting.disputes import store as disputes_store
 from almoner.giving.accounting.disputes.domain import DISPUTE
 from tests.support import factories
 from tests.support.client import Client
@@ -140,10 +140,10 @@ async def test_a_disputed_gift_goes_nowhere(service: Service, api: Client, open_
 @pytest.mark.parametrize(
     ("sql", "values", "index"),
     [
-        (store.OLDEST_REFRESH, (), "dispute_unchecked"),
-        (store.COUNT_OPEN, (), "dispute_"),
-        (store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
-        (store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),
+        (disputes_store.OLDEST_REFRESH, (), "dispute_unchecked"),
+        (disputes_store.COUNT_OPEN, (), "dispute_"),
+        (disputes_store.OF_PAYMENT, ("test", "tp_1"), "dispute_of_payment"),
+        (disputes_store.UNRECOVERED, (UUID(int=1),), "dispute_of_donation"),
     ],
 )
 async def test_what_is_asked_often_reads_an_index(

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from almoner.giving.checkout.donations import store_lists
+from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.http.paging import Page
@@ -83,7 +83,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
     async with service.db.write() as tx:
         if gathered != "nothing":
             while (
-                await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 50 if gathered == "half" else 10_000)
+                await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 50 if gathered == "half" else 10_000)
                 and gathered == "all"
             ):
                 pass
@@ -98,7 +98,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
             page = Page(25, descending=True)
             seen: list[UUID] = []
             while True:
-                found, total = await store_lists.page(tx, tenant.partner, page, filters)
+                found, total = await donations_store_lists.page(tx, tenant.partner, page, filters)
                 assert total == len(expected), filters
                 seen += [one.id for one in found[:25]]
                 if len(found) <= 25:
@@ -110,9 +110,9 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
 async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
     await fill(service, tenant.partner, 12)
     async with service.db.write() as tx:
-        await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 7)
+        await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 7)
     async with service.db.write() as tx:
-        while await store_lists.refresh_list_totals(tx, ALL_PARTNERS, 10_000):
+        while await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 10_000):
             pass
         tallied = await tx.fetch(
             "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",
@@ -135,7 +135,9 @@ async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Ten
     async with service.db.write() as tx:
         await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
         for _ in range(10):
-            await store_lists.page(tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE"))
+            await donations_store_lists.page(
+                tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE")
+            )
         kept = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%donation_tally%'"
         )

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.checkout.donations import store_lists
+from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -143,7 +143,7 @@ async def test_p7_any_window_of_any_filters_is_what_a_reader_would_count(worlds:
             rows = await world.tx.fetch("select id from donation where partner_id = $1", world.partner.id)
             for row in rows:
                 await change(world, chance, row["id"])
-            await store_lists.refresh_list_totals(world.tx, ALL_PARTNERS, chance.choice([0, 30, 10_000]))
+            await donations_store_lists.refresh_list_totals(world.tx, ALL_PARTNERS, chance.choice([0, 30, 10_000]))
             every = [dict(row) for row in await world.tx.fetch("select * from donation where partner_id = $1",
                                                                world.partner.id)]  # fmt: skip
             for _ in range(60):
@@ -169,7 +169,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
     at = chance.randrange(len(expected) + 1)
     position = (expected[at - 1].bytes,) if at else None
     page = Page(chance.choice([3, 25]), descending=descending, position=position)
-    found, total = await store_lists.page(world.tx, world.partner, page, filters)
+    found, total = await donations_store_lists.page(world.tx, world.partner, page, filters)
     assert total == len(expected), filters
     assert [gift.id for gift in found] == expected[at : at + page.limit], filters
 
@@ -183,11 +183,13 @@ async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> Non
         for start, end in product((None, first, first + DAY, FIRST), (None, last, last - DAY, FIRST + DAY)):
             if start or end:
                 filters = DonationFilters(start=start, end=end)
-                found, total = await store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
+                found, total = await donations_store_lists.page(
+                    world.tx, world.partner, Page(25, descending=True), filters
+                )
                 assert (len(found), total) == (3, 3), filters
         for start, end in ((last, None), (None, first), (last - DAY, last), (first, first), (last, first)):
             filters = DonationFilters(start=start, end=end)
-            found, total = await store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
+            found, total = await donations_store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
             assert (found, total) == ([], 0), filters
 
 
@@ -280,7 +282,7 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
             known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
             kept = Kept(world.tx, mode)
             filters = DonationFilters(**known, **WINDOWS[window])
-            await store_lists.page(cast("Tx", kept), world.partner, Page(25, descending=down), filters)
+            await donations_store_lists.page(cast("Tx", kept), world.partner, Page(25, descending=down), filters)
             asked = (narrowed, window, mode, "down" if down else "up")
             assert kept.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked
     finally:

@@ -14,7 +14,8 @@ import pytest
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.ongoing.eligibility import store, store_evidence
+from almoner.validation.ongoing.eligibility import store as eligibility_store
+from almoner.validation.ongoing.eligibility import store_evidence as eligibility_store_evidence
 from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, Filters
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -252,19 +253,21 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             for page in (Page(25, descending=True), Page(25, descending=False)):
                 async with service.db.read() as reading:
                     listing: Any = Explaining(reading)
-                    rows, _ = await store.page(listing, partner, page, filters)
+                    rows, _ = await eligibility_store.page(listing, partner, page, filters)
                 assert rows
                 assert f"{RECORD}_{index}" in listing.indexes()
                 assert RECORD not in listing.scans()
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
-            assert await store.find(tx_, partner, some["id"])
-            assert await store.followers(tx_, ALL_PARTNERS, [some["organisation_id"]])
-            assert await store.find_by_organisations(tx_, partner, [some["organisation_id"]])
-            assert await store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
-            assert await store.find_by_configuration(tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True)
-            assert await store.find_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
-            assert await store_evidence.find_latest(tx_, ALL_PARTNERS, some["id"])
+            assert await eligibility_store.find(tx_, partner, some["id"])
+            assert await eligibility_store.followers(tx_, ALL_PARTNERS, [some["organisation_id"]])
+            assert await eligibility_store.find_by_organisations(tx_, partner, [some["organisation_id"]])
+            assert await eligibility_store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
+            assert await eligibility_store.find_by_configuration(
+                tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True
+            )
+            assert await eligibility_store.find_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
+            assert await eligibility_store_evidence.find_latest(tx_, ALL_PARTNERS, some["id"])
         ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
         assert not tx_.scans() & ours, tx_.scans()
         assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()

@@ -15,7 +15,7 @@ from almoner.screening.screenings.domain import ScreeningMatch
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.matches import jobs
+from almoner.validation.ongoing.matches import jobs as matches_jobs
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories
 from tests.support.client import Client
@@ -162,7 +162,7 @@ async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: C
     screener, rounds, after = Screener(), 0, str(UUID(int=0))
     while await engines(alone) != {ENGINE_VERSION}:
         job = Job(1, matches.RESCREEN_OUTDATED, {"after": after}, 1, 0, alone.db.deployment.clock.now(), None)
-        assert isinstance(await jobs.rescreen_outdated(screener, JobContext(alone.db), job, at_most=1), JobDone)
+        assert isinstance(await matches_jobs.rescreen_outdated(screener, JobContext(alone.db), job, at_most=1), JobDone)
         async with alone.db.write() as tx:
             (left,) = await tx.fetch("delete from job where kind = $1 returning payload", matches.RESCREEN_OUTDATED)
         rounds, after = rounds + 1, left["payload"]["after"]

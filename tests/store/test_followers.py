@@ -10,7 +10,7 @@ import pytest
 
 from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.organisations import jobs
+from almoner.nonprofits.organisations import jobs as organisations_jobs
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -130,7 +130,7 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
         assert await organisations.notify_batch(tx, followers, made.id)  # the first batch; then it is killed
     job = Job(1, organisations.NOTIFY_FOLLOWERS, {"load": str(made.id)}, 1, 0, made.loaded_at, None)
     for _ in range(2):
-        assert await jobs.notify_load_followers(followers, JobContext(alone.db), job) == JobDone()
+        assert await organisations_jobs.notify_load_followers(followers, JobContext(alone.db), job) == JobDone()
     assert sorted(record["registryId"] for record in await told(alone, api)) == ["260001", "260120"]
 
 

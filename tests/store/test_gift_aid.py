@@ -9,8 +9,8 @@ import pytest
 
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationFilters
-from almoner.giving.checkout.sessions import store as sessions
-from almoner.giving.gift_aid.declarations import store
+from almoner.giving.checkout.sessions import store as sessions_store
+from almoner.giving.gift_aid.declarations import store as declarations_store
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
@@ -97,9 +97,9 @@ async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_index
         for way in ("seqscan", "sort", "incremental_sort"):
             await tx.execute(f"set local enable_{way} = off")
         asked = Explaining(tx)
-        await store.declarations_of_user(cast("Tx", asked), tenant.partner, uuid4())
-        await store.newest_of_user(cast("Tx", asked), tenant.partner, uuid4())
-        await sessions.has_open(cast("Tx", asked), tenant.partner, uuid4())
+        await declarations_store.declarations_of_user(cast("Tx", asked), tenant.partner, uuid4())
+        await declarations_store.newest_of_user(cast("Tx", asked), tenant.partner, uuid4())
+        await sessions_store.has_open(cast("Tx", asked), tenant.partner, uuid4())
         # Among the few sessions of other tests that of those due may look as good.
         found = {"gift_aid_declaration_of_user", "donation_session_open_of_user", "donation_session_due"}
         assert asked.indexes() <= found

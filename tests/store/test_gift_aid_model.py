@@ -5,7 +5,7 @@ from time import perf_counter
 
 import pytest
 
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
@@ -70,7 +70,7 @@ async def test_many_worlds_and_many_gifts(postgres_server: PostgresServer, figur
         began, drafted, lines = perf_counter(), 0, 0
         while (made := await of.draft()).claim is not None:
             async with service.db.write() as tx:
-                await claiming.mark_submitted(tx, made.claim.id, "CH-1", by="officer")
+                await gift_aid_claims.mark_submitted(tx, made.claim.id, "CH-1", by="officer")
             drafted += made.claim.donations
             lines += len(await of.written(made.claim))
         seconds = perf_counter() - began

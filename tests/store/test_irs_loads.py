@@ -11,7 +11,7 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
 from tests.support import irs_month
@@ -79,9 +79,9 @@ async def test_the_difference_of_a_real_month(db: Database, tmp_path: Path, mont
     """Of the District of Columbia."""
     for name, file in (("march", irs_month.march()), ("april", irs_month.april())):
         (tmp_path / f"{name}.csv").write_bytes(month.part(file))
-    first = await flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
+    first = await registers_flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
     assert (first.rows, first.added, first.quarantined) == (month.march, month.march, 0)
-    second = await flows.import_files(db, IrsBmfReader(), [tmp_path / "april.csv"], as_of=APRIL)
+    second = await registers_flows.import_files(db, IrsBmfReader(), [tmp_path / "april.csv"], as_of=APRIL)
     april = month.march + month.came - month.left
     assert (second.rows, second.added, second.removed, second.quarantined) == (april, month.came, month.left, 0)
     assert await value(db, "select count(*) from organisation where active") == april
@@ -113,8 +113,10 @@ def some(file: File) -> bytes:
 async def test_two_of_those_who_left_are_in_another_file_of_the_same_day(db: Database, tmp_path: Path) -> None:
     (tmp_path / "march.csv").write_bytes(some(irs_month.march()))
     (tmp_path / "april.csv").write_bytes(some(irs_month.april()))
-    await flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
-    second = await flows.import_files(db, IrsBmfReader(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL)
+    await registers_flows.import_files(db, IrsBmfReader(), [tmp_path / "march.csv"], as_of=MARCH)
+    second = await registers_flows.import_files(
+        db, IrsBmfReader(), [tmp_path / "april.csv", irs_month.MOVED], as_of=APRIL
+    )
     assert (second.added, second.removed) == (6, 1)
     async with db.read() as tx:
         moved = await tx.fetch(
@@ -131,10 +133,10 @@ async def test_lists_make_entries_and_no_bodies(db: Database) -> None:
         (Irs990NReader(), "notices_990n.txt", 3, 3),
     ]
     for source, file, rows, numbers in given:
-        load = await flows.import_files(db, source, [LISTS / file], as_of=APRIL)
+        load = await registers_flows.import_files(db, source, [LISTS / file], as_of=APRIL)
         assert (load.rows, load.quarantined) == (rows, 0)
         assert await value(db, f"select count(*) from register_entry where source = '{source.code}'") == numbers
-        again = await flows.import_files(db, source, [LISTS / file], as_of=APRIL)
+        again = await registers_flows.import_files(db, source, [LISTS / file], as_of=APRIL)
         assert again.status == "unchanged"
     assert await value(db, "select count(*) from organisation") == 0
     days = "select jsonb_path_query_array(record, '$.**.REVOCATION_DATE') #>> '{}' from register_entry"

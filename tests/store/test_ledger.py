@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerAccount, LedgerTransfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
@@ -51,7 +51,7 @@ async def cause(service: Service) -> UUID:
 async def provider(service: Service, cause: UUID) -> str:
     """A provider of its own, which holds 100.00 USD of one gift."""
     name = f"p{uuid4().hex[:12]}"
-    await post(service, books.payment_transfers(uuid4(), name, cause, Money(10_000, "USD")))
+    await post(service, ledger_domain.payment_transfers(uuid4(), name, cause, Money(10_000, "USD")))
     return name
 
 
@@ -105,7 +105,7 @@ async def test_m1_what_was_posted_is_never_changed_nor_removed(
         await as_role(service, role, sql)
     if role == "owner":
         assert (refused.value.constraint_name or "").endswith("_append_only")
-    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 0)
+    assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_000, 0)
 
 
 @pytest.mark.parametrize("column", ["debits_minor", "credits_minor", "currency", "kind", "provider"])
@@ -124,8 +124,8 @@ async def test_m2_the_service_cannot_write_a_balance(service: Service, column: s
 async def test_m1_amounts_outside_the_bounds_are_refused(
     service: Service, provider: str, cause: UUID, amount: int
 ) -> None:
-    debit = await number(service, books.clearing_account(provider, "USD"))
-    credit = await number(service, books.liability_account(cause, "USD"))
+    debit = await number(service, ledger_domain.clearing_account(provider, "USD"))
+    credit = await number(service, ledger_domain.liability_account(cause, "USD"))
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, "USD", amount)
     assert refused.value.constraint_name == "ledger_transfer_amount_minor_check"
@@ -143,10 +143,10 @@ async def test_m8_amounts_and_balances_are_whole_numbers(service: Service) -> No
 
 
 async def test_m1_one_currency_two_accounts_and_both_known(service: Service, provider: str, cause: UUID) -> None:
-    await post(service, books.payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
-    dollars = await number(service, books.clearing_account(provider, "USD"))
-    owed_dollars = await number(service, books.liability_account(cause, "USD"))
-    owed_euros = await number(service, books.liability_account(cause, "EUR"))
+    await post(service, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(1, "EUR")))
+    dollars = await number(service, ledger_domain.clearing_account(provider, "USD"))
+    owed_dollars = await number(service, ledger_domain.liability_account(cause, "USD"))
+    owed_euros = await number(service, ledger_domain.liability_account(cause, "EUR"))
     broken = {
         (dollars, dollars, "USD"): asyncpg.CheckViolationError,
         (dollars, owed_euros, "USD"): asyncpg.ForeignKeyViolationError,
@@ -158,7 +158,7 @@ async def test_m1_one_currency_two_accounts_and_both_known(service: Service, pro
     for (debit, credit, currency), error in broken.items():
         with pytest.raises(error):
             await as_role(service, "service", INSERT, "payment_received", uuid4(), debit, credit, currency, 1)
-    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 0)
+    assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_000, 0)
 
 
 async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, cause: UUID) -> None:
@@ -177,46 +177,51 @@ async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, 
 
 
 async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
-    moved = books.payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
+    moved = ledger_domain.payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
     await post(service, moved)
-    for again in (moved, [*moved, *books.payment_unallocated(uuid4(), provider, Money(1, "USD"))]):
+    for again in (moved, [*moved, *ledger_domain.payment_unallocated(uuid4(), provider, Money(1, "USD"))]):
         with pytest.raises(asyncpg.UniqueViolationError) as refused:
             await post(service, again)
         assert refused.value.constraint_name == "ledger_transfer_once"
-    assert await sides(service, books.clearing_account(provider, "USD")) == (10_700, 0)
+    assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_700, 0)
 
 
 async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, provider: str, cause: UUID) -> None:
     money = Money(10_001, "USD")
     other, half = uuid4(), Money(5_001, "USD")
     for transfers in (
-        books.disbursement_sent(uuid4(), cause, money),
-        books.disbursement_paid(uuid4(), cause, Money(1, "USD")),
-        books.reassignment_transfers(uuid4(), cause, other, money),
-        books.unallocated_refund_started(uuid4(), provider, Money(1, "USD")),
-        books.unallocated_refund_sent(uuid4(), provider, Money(1, "USD")),
-        books.unallocated_written_off(uuid4(), provider, Money(1, "USD")),
-        [*books.disbursement_sent(uuid4(), cause, half), *books.disbursement_sent(uuid4(), cause, half)],
+        ledger_domain.disbursement_sent(uuid4(), cause, money),
+        ledger_domain.disbursement_paid(uuid4(), cause, Money(1, "USD")),
+        ledger_domain.reassignment_transfers(uuid4(), cause, other, money),
+        ledger_domain.unallocated_refund_started(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.unallocated_refund_sent(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.unallocated_written_off(uuid4(), provider, Money(1, "USD")),
+        [
+            *ledger_domain.disbursement_sent(uuid4(), cause, half),
+            *ledger_domain.disbursement_sent(uuid4(), cause, half),
+        ],
     ):
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
             await post(service, transfers)
         assert refused.value.constraint_name in ("ledger_account_not_negative", "ledger_account_organisation_id_fkey")
-    assert await sides(service, books.liability_account(cause, "USD")) == (0, 10_000)
+    assert await sides(service, ledger_domain.liability_account(cause, "USD")) == (0, 10_000)
 
 
 async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, provider: str, cause: UUID) -> None:
     line = uuid4()
-    await post(service, books.settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause))
-    assert await sides(service, books.clearing_account(provider, "USD")) == (10_000, 10_000)
-    assert await sides(service, books.liability_account(cause, "USD")) == (300, 10_000)
-    assert await sides(service, books.fees_account(provider, "USD")) == (300, 300)
+    await post(
+        service, ledger_domain.settlement_transfers(line, provider, Money(10_000, "USD"), Money(300, "USD"), cause)
+    )
+    assert await sides(service, ledger_domain.clearing_account(provider, "USD")) == (10_000, 10_000)
+    assert await sides(service, ledger_domain.liability_account(cause, "USD")) == (300, 10_000)
+    assert await sides(service, ledger_domain.fees_account(provider, "USD")) == (300, 300)
     held, paid = (
-        books.payment_unallocated(uuid4(), provider, Money(5, "USD")),
-        books.unallocated_refund_sent(uuid4(), provider, Money(9, "USD")),
+        ledger_domain.payment_unallocated(uuid4(), provider, Money(5, "USD")),
+        ledger_domain.unallocated_refund_sent(uuid4(), provider, Money(9, "USD")),
     )
     with pytest.raises(asyncpg.CheckViolationError):
         await post(service, [*held, *paid])
-    assert await sides(service, books.suspense_account(provider, "USD")) == (0, 0)
+    assert await sides(service, ledger_domain.suspense_account(provider, "USD")) == (0, 0)
 
 
 @pytest.mark.soak
@@ -279,19 +284,19 @@ class _Writer:
         money = Money(chance.randint(1, 10_000), chance.choice(["USD", "EUR", "JPY"]))
         fee = Money(money.minor // 30, money.currency)
         moves: list[Callable[[], list[LedgerTransfer]]] = [
-            lambda: books.payment_transfers(owner, provider, cause, money),
-            lambda: books.payment_transfers(owner, provider, cause, money),
-            lambda: books.payment_unallocated(owner, provider, money),
-            lambda: books.settlement_transfers(owner, provider, money, fee, cause),
-            lambda: books.disbursement_sent(owner, cause, money),
-            lambda: books.disbursement_paid(owner, cause, money),
-            lambda: books.disbursement_returned(owner, cause, money, was_paid=chance.random() < 0.5),
-            lambda: books.reassignment_transfers(owner, cause, other, money),
+            lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
+            lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
+            lambda: ledger_domain.payment_unallocated(owner, provider, money),
+            lambda: ledger_domain.settlement_transfers(owner, provider, money, fee, cause),
+            lambda: ledger_domain.disbursement_sent(owner, cause, money),
+            lambda: ledger_domain.disbursement_paid(owner, cause, money),
+            lambda: ledger_domain.disbursement_returned(owner, cause, money, was_paid=chance.random() < 0.5),
+            lambda: ledger_domain.reassignment_transfers(owner, cause, other, money),
             lambda: [
-                *books.payment_unallocated(owner, provider, money),
-                *books.unallocated_refund_started(owner, provider, money),
+                *ledger_domain.payment_unallocated(owner, provider, money),
+                *ledger_domain.unallocated_refund_started(owner, provider, money),
             ],
-            lambda: books.unallocated_refund_sent(owner, provider, money),
+            lambda: ledger_domain.unallocated_refund_sent(owner, provider, money),
         ]
         return chance.choice(moves)()
 
@@ -307,19 +312,20 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         # Each opens two accounts and uses one that all of them lock.
         both = [
             [
-                *books.payment_transfers(uuid4(), provider, cause, money),
-                *books.payment_unallocated(uuid4(), provider, money),
+                *ledger_domain.payment_transfers(uuid4(), provider, cause, money),
+                *ledger_domain.payment_unallocated(uuid4(), provider, money),
             ]
             for _ in range(8)
         ]
         await asyncio.gather(*(post(service, transfers) for transfers in both))
-        assert await sides(service, books.liability_account(cause, "GBP")) == (0, 800)
+        assert await sides(service, ledger_domain.liability_account(cause, "GBP")) == (0, 800)
 
 
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
     """Each has posted to accounts that the other posts to next."""
     first, second = [
-        books.payment_unallocated(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency)) for currency in ("USD", "EUR")
+        ledger_domain.payment_unallocated(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency))
+        for currency in ("USD", "EUR")
     ]
     await post(service, first + second)  # the accounts are open
     both = asyncio.Barrier(2)
@@ -328,7 +334,9 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
         async with service.db.write() as tx:
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
-                ledger.post_transfers(tx, books.payment_unallocated(uuid4(), str(provider), Money(100, currency)))
+                ledger.post_transfers(
+                    tx, ledger_domain.payment_unallocated(uuid4(), str(provider), Money(100, currency))
+                )
                 await both.wait()
 
     await asyncio.gather(steps("USD", "EUR"), steps("EUR", "USD"))
@@ -336,14 +344,14 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
 
 
 async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
-    liability = books.liability_account(cause, "USD")
+    liability = ledger_domain.liability_account(cause, "USD")
     async with service.db.write() as tx:
-        ledger.post_transfers(tx, books.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+        ledger.post_transfers(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
-                ledger.post_transfers(tx, books.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
+                ledger.post_transfers(tx, ledger_domain.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
         async with tx.savepoint():
-            ledger.post_transfers(tx, books.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post_transfers(tx, ledger_domain.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
     assert await sides(service, liability) == (10_000, 10_100)
 
 
@@ -351,7 +359,7 @@ async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, p
     for mode in (service.db.read, service.db.single, service.db.snapshot):
         with pytest.raises(RuntimeError, match=r"open db.write"):
             async with mode() as tx:
-                ledger.post_transfers(tx, books.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+                ledger.post_transfers(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
 
 
 async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:

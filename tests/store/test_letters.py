@@ -3,7 +3,7 @@
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from tests.support.service import Service, Tenant
@@ -32,7 +32,7 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
     async with service.db.write() as tx:
         before = await people.lock(tx, who.realm, who.person.id)
         profile = {**before.profile, "emails": [{"value": f"new-{before.email}"}]}
-        await letters.notify_of_changes(tx, before, await people.update_profile(tx, before, profile))
+        await security_emails.notify_of_changes(tx, before, await people.update_profile(tx, before, profile))
     [(subject, text)] = await who.mails()
     assert subject.endswith("email address was changed")
     assert "new-" not in text, "whoever has the old mailbox learns nothing of the new one"

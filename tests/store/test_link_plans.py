@@ -7,11 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.checkout.donations import store as donations
-from almoner.nonprofits.categories import store as categories
-from almoner.nonprofits.legal_status import store as standing
-from almoner.nonprofits.merges import store as links
-from almoner.nonprofits.organisations import store, store_history
+from almoner.giving.checkout.donations import store as donations_store
+from almoner.nonprofits.categories import store as categories_store
+from almoner.nonprofits.legal_status import store as legal_status_store
+from almoner.nonprofits.merges import store as merges_store
+from almoner.nonprofits.organisations import store as organisations_store
+from almoner.nonprofits.organisations import store_history as organisations_store_history
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.http.paging import Page
 from tests.support.plans import Explaining
@@ -32,19 +33,19 @@ async def asked(service: Service) -> AsyncIterator[Explaining]:
 
 async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await store.find(tx, ALL_PARTNERS, ONE)
+    await organisations_store.find(tx, ALL_PARTNERS, ONE)
     assert len(asked.plans) == 1
-    await store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
-    await store.find_many(tx, ALL_PARTNERS, [ONE])
-    await store.principals_by_record(tx, ALL_PARTNERS, [ONE])
-    await store.principal_registry_ids(tx, ALL_PARTNERS, [ONE], ["530196605"])
+    await organisations_store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
+    await organisations_store.find_many(tx, ALL_PARTNERS, [ONE])
+    await organisations_store.principals_by_record(tx, ALL_PARTNERS, [ONE])
+    await organisations_store.principal_registry_ids(tx, ALL_PARTNERS, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
 
 
 async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Explaining) -> None:
-    await store.find_many(cast("Tx", asked), ALL_PARTNERS, [ONE])
+    await organisations_store.find_many(cast("Tx", asked), ALL_PARTNERS, [ONE])
     kinds = {
         node["Alias"]: node["Node Type"] for node in asked.nodes() if node.get("Relation Name") == "register_entry"
     }
@@ -53,17 +54,17 @@ async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Exp
 
 async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await store_history.list_changes(tx, ALL_PARTNERS, ONE)
-    await store_history.page_of_changes(tx, ALL_PARTNERS, ONE, Page(25, descending=True))
-    await store_history.was_listed_at(tx, ALL_PARTNERS, ONE, DAY)
-    await store_history.sources_at(tx, ALL_PARTNERS, [ONE], DAY)
-    await store_history.records_changed_by(tx, ALL_PARTNERS, ONE, ONE, 100)
-    await store_history.notified_before(tx, ALL_PARTNERS, ONE, [ONE])
-    await store_history.merged_records_at(tx, ALL_PARTNERS, ONE, DAY)
-    await store_history.had_branches(tx, ALL_PARTNERS, ONE, DAY)
-    await store_history.branding_at(tx, ALL_PARTNERS, ONE, DAY)
-    await categories.followers(tx, ALL_PARTNERS, [ONE])
-    await donations.partners_by_organisation(tx, ALL_PARTNERS, [ONE])
+    await organisations_store_history.list_changes(tx, ALL_PARTNERS, ONE)
+    await organisations_store_history.page_of_changes(tx, ALL_PARTNERS, ONE, Page(25, descending=True))
+    await organisations_store_history.was_listed_at(tx, ALL_PARTNERS, ONE, DAY)
+    await organisations_store_history.sources_at(tx, ALL_PARTNERS, [ONE], DAY)
+    await organisations_store_history.records_changed_by(tx, ALL_PARTNERS, ONE, ONE, 100)
+    await organisations_store_history.notified_before(tx, ALL_PARTNERS, ONE, [ONE])
+    await organisations_store_history.merged_records_at(tx, ALL_PARTNERS, ONE, DAY)
+    await organisations_store_history.had_branches(tx, ALL_PARTNERS, ONE, DAY)
+    await organisations_store_history.branding_at(tx, ALL_PARTNERS, ONE, DAY)
+    await categories_store.followers(tx, ALL_PARTNERS, [ONE])
+    await donations_store.partners_by_organisation(tx, ALL_PARTNERS, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
@@ -77,14 +78,14 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await links.list_successions(tx, ALL_PARTNERS)
-    await links.list_same_pairs(tx, ALL_PARTNERS)
-    await links.list_principals(tx, ALL_PARTNERS)
-    await links.status_overrides(tx, ALL_PARTNERS, [ONE])
-    await links.overridden_by(tx, ALL_PARTNERS, ["merged"], [ONE])
-    await standing.find(tx, ALL_PARTNERS, ONE, LISTS)
-    await standing.find_central_organisation(tx, ALL_PARTNERS, ONE, "1961", LISTS)
-    await standing.list_override_candidates(tx, ALL_PARTNERS, ONE, LISTS, ONE, 100)
+    await merges_store.list_successions(tx, ALL_PARTNERS)
+    await merges_store.list_same_pairs(tx, ALL_PARTNERS)
+    await merges_store.list_principals(tx, ALL_PARTNERS)
+    await merges_store.status_overrides(tx, ALL_PARTNERS, [ONE])
+    await merges_store.overridden_by(tx, ALL_PARTNERS, ["merged"], [ONE])
+    await legal_status_store.find(tx, ALL_PARTNERS, ONE, LISTS)
+    await legal_status_store.find_central_organisation(tx, ALL_PARTNERS, ONE, "1961", LISTS)
+    await legal_status_store.list_override_candidates(tx, ALL_PARTNERS, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
     wanted = {"organisation_number", "organisation_same", "organisation_status_override", "organisation_central"}
     assert wanted <= asked.indexes()

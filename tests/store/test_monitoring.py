@@ -12,7 +12,8 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
-from almoner.validation.ongoing.monitoring import store, store_evidence
+from almoner.validation.ongoing.monitoring import store as monitoring_store
+from almoner.validation.ongoing.monitoring import store_evidence as monitoring_store_evidence
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, Filters, Sort
 from tests.support import factories, validation
 from tests.support.client import Client, data
@@ -213,22 +214,35 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
         for filters, sort, index in wanted:
             async with service.db.read() as reading:
                 tx: Any = Explaining(reading)
-                rows, _ = await store.page(tx, partner, page, filters, sort)
+                rows, _ = await monitoring_store.page(tx, partner, page, filters, sort)
             assert rows, filters
             assert not index or f"{RECORD}_{index}" in tx.indexes(), (filters, tx.indexes())
             assert RECORD not in tx.scans(), filters
         async with service.db.read() as reading:
-            one = next(row for row in (await store.page(reading, partner, page, Filters(status="live"), "id"))[0])
+            one = next(
+                row for row in (await monitoring_store.page(reading, partner, page, Filters(status="live"), "id"))[0]
+            )
             asking: Any = Explaining(reading)
-            assert await store.find(asking, partner, one.id)
+            assert await monitoring_store.find(asking, partner, one.id)
             assert one.organisation_id is not None
-            assert len((await store.followers(asking, ALL_PARTNERS, [one.organisation_id]))[one.organisation_id]) == 50
-            assert len(await store.find_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
-            assert len(await store.find_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True)) == 10
-            await store.set_due(asking, ALL_PARTNERS, [one.id])
+            assert (
+                len(
+                    (await monitoring_store.followers(asking, ALL_PARTNERS, [one.organisation_id]))[one.organisation_id]
+                )
+                == 50
+            )
+            assert len(await monitoring_store.find_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
+            assert (
+                len(await monitoring_store.find_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True))
+                == 10
+            )
+            await monitoring_store.set_due(asking, ALL_PARTNERS, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
-            assert await store.find_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
-            assert await store_evidence.page(asking, ALL_PARTNERS, one.id, Page(25, descending=True)) == ([], 0)
+            assert await monitoring_store.find_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
+            assert await monitoring_store_evidence.page(asking, ALL_PARTNERS, one.id, Page(25, descending=True)) == (
+                [],
+                0,
+            )
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 

@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.access.operators import store
+from almoner.access.operators import store as operators_store
 from almoner.access.operators.domain import Approval, ApprovalReview, SameOperator, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, build_profile, member_realm
@@ -107,7 +107,7 @@ async def test_one_look_waits_for_each_subject(service: Service, ada: Person, bo
         second = Approval(
             tx.new_id(), first.action, subject, SEEN, ApprovalReview(bo.id, tx.now, "x"), first.expires_at
         )
-        assert not await store.insert_approval(tx, OPERATORS, second)
+        assert not await operators_store.insert_approval(tx, OPERATORS, second)
 
 
 async def test_approvals_and_tokens_are_of_operators(service: Service, tenant: Tenant) -> None:

@@ -14,10 +14,10 @@ import pytest
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations import store_search
+from almoner.nonprofits.organisations import store_search as organisations_store_search
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.store_search import SearchRequest
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -45,7 +45,7 @@ async def register(
     file = tmp_path_factory.mktemp("register") / "eo_dc.csv"
     file.write_bytes(part())
     async with database.copied(postgres_server) as made, serving(made) as service:
-        await flows.import_files(service.db, IrsBmfReader(), [file])
+        await registers_flows.import_files(service.db, IrsBmfReader(), [file])
         yield service.db
 
 
@@ -129,7 +129,7 @@ async def test_words_like_nothing_one_slip_away_are_looked_up_by_trigrams(asked:
 async def test_names_that_lack_a_word_are_looked_up_by_the_index_for_each_way(asked: Explaining) -> None:
     ways = tuple(combinations(("'smithsonian'", "'institution'", "'american'", "'museum'"), 2))
     wanted = SearchRequest(ways, (), "smithsonian institution american museum", compare_by="letters")
-    found = await store_search.match_words(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
+    found = await organisations_store_search.match_words(as_tx(asked), PARTNER, Filters(), wanted, 0, 25)
     assert found.candidates
     assert {"organisation_search_words", "organisation_search_foremost"} <= asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.branding import service as brandings
+from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.branding.service import BrandingChange
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -63,7 +63,7 @@ def codes(one: Organisation) -> list[str | None]:
 async def branded(loader: Loader, number: str, **wish: Any) -> None:
     id_ = await id_of(loader, number)
     async with loader.db.write() as tx:
-        await brandings.update_branding(tx, id_, BrandingChange(**wish))
+        await branding.update_branding(tx, id_, BrandingChange(**wish))
 
 
 async def test_before_one_register_was_loaded_the_number_of_the_other_answered(loader: Loader) -> None:

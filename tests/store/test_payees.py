@@ -8,7 +8,7 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
 from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
@@ -25,7 +25,7 @@ async def written(service: Service, statement: str, *arguments: object) -> None:
 
 async def proposed(service: Service, cause: str) -> UUID:
     async with service.db.write() as tx:
-        return (await payees.propose(tx, bank.proposal(service, cause), note="letter", by="one")).id
+        return (await payee_bank_accounts.propose(tx, bank.proposal(service, cause), note="letter", by="one")).id
 
 
 async def test_nobody_approves_what_they_proposed(service: Service) -> None:
@@ -144,7 +144,7 @@ async def _approving(service: Service) -> None:
     cause = await factories.nonprofit(service)
     one, other = await dependent(service)
     async with service.db.write() as tx:
-        made = (await payees.propose(tx, bank.proposal(service, cause), note="letter", by=one)).id
+        made = (await payee_bank_accounts.propose(tx, bank.proposal(service, cause), note="letter", by=one)).id
     approve = "update payee_bank_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())

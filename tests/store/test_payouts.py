@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.accounting.settlements import store as settlements
+from almoner.giving.accounting.settlements import store as settlements_store
 from almoner.giving.accounting.settlements.domain import SETTLEMENT_LINE
-from almoner.giving.checkout.donations import store_money
-from almoner.giving.disbursing.disbursements import service as holding
-from almoner.giving.disbursing.disbursements import store
+from almoner.giving.checkout.donations import store_money as donations_store_money
+from almoner.giving.disbursing.disbursements import service as disbursements
+from almoner.giving.disbursing.disbursements import store as disbursements_store
 from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, DisbursementRules
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
@@ -258,24 +258,24 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
     partner, organisation = row
     payout = UUID("00000000-0000-0000-0000-000000000001")
     asked: list[tuple[str, tuple[object, ...], set[str]]] = [
-        (store_money.UNPAID_BALANCES, (), {"donation_payable"}),
-        (store_money.UNPAID_BALANCES_OF, (partner, organisation), {"donation_payable"}),
-        (store_money.HAS_UNPAID, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
+        (donations_store_money.UNPAID_BALANCES, (), {"donation_payable"}),
+        (donations_store_money.UNPAID_BALANCES_OF, (partner, organisation), {"donation_payable"}),
+        (donations_store_money.HAS_UNPAID, (partner, organisation, "USD", MAX_MINOR), {"donation_payable"}),
         (
-            store_money.ADD_TO_DISBURSEMENT,
+            donations_store_money.ADD_TO_DISBURSEMENT,
             (partner, organisation, "USD", payout, 1000, MAX_MINOR),
             {"donation_payable"},
         ),
-        (store_money.MARK_DISBURSED, (payout, START, 1000), {"donation_of_disbursement"}),
-        (store_money.REVERT_DONATIONS, (payout, START, 1000), {"donation_of_disbursement"}),
-        (store_money.DONATIONS_OF_DISBURSEMENT, (payout, payout, 1000), {"donation_of_disbursement"}),
-        (store.OPEN, (partner, organisation, "USD"), {"disbursement_open"}),
-        (store.WAITING_SINCE, ("payouts.run",), {"disbursement_by_status"}),
-        (store.TO_PROPAGATE, (1,), {"disbursement_propagating"}),
-        (store.WITH_STATUS, ("SENT", payout, 500), {"disbursement_by_status"}),
-        (settlements.BOOKED_KINDS, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),
-        (settlements.EXCEPTIONS, (START, 500), {"settlement_line_exceptions"}),
-        (settlements.OLDEST_CHECK, (), {"settlement_line_exceptions"}),
+        (donations_store_money.MARK_DISBURSED, (payout, START, 1000), {"donation_of_disbursement"}),
+        (donations_store_money.REVERT_DONATIONS, (payout, START, 1000), {"donation_of_disbursement"}),
+        (donations_store_money.DONATIONS_OF_DISBURSEMENT, (payout, payout, 1000), {"donation_of_disbursement"}),
+        (disbursements_store.OPEN, (partner, organisation, "USD"), {"disbursement_open"}),
+        (disbursements_store.WAITING_SINCE, ("payouts.run",), {"disbursement_by_status"}),
+        (disbursements_store.TO_PROPAGATE, (1,), {"disbursement_propagating"}),
+        (disbursements_store.WITH_STATUS, ("SENT", payout, 500), {"disbursement_by_status"}),
+        (settlements_store.BOOKED_KINDS, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),
+        (settlements_store.EXCEPTIONS, (START, 500), {"settlement_line_exceptions"}),
+        (settlements_store.OLDEST_CHECK, (), {"settlement_line_exceptions"}),
     ]
     for sql, args, expected in asked:
         indexes, scanned = await plan(filled, sql, *args)
@@ -292,7 +292,7 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
     await service.drain()
     (made,) = await payouts(api, organisationId=nonprofit)
     async with service.db.write() as tx:
-        await holding.send_batch(tx, uuid_of(service, "disbursement", made["id"]), DisbursementRules())
+        await disbursements.send_batch(tx, uuid_of(service, "disbursement", made["id"]), DisbursementRules())
     payout, officer, other = uuid_of(service, "disbursement", made["id"]), "operator_a", "operator_b"
     pay = "update disbursement set status = 'PAID', paid_at = sent_at, status_changed_at = sent_at where id = $1"
     assert await refuses(service, pay, payout) == "disbursement_confirmed"
@@ -313,4 +313,4 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
         async with service.db.write() as tx:
             await tx.execute("update disbursement_confirmation set second_by = 'x'")
     async with service.db.write() as tx:
-        await holding.confirm_paid(tx, payout)
+        await disbursements.confirm_paid(tx, payout)

@@ -3,7 +3,7 @@
 from itertools import combinations, product
 
 from almoner.nonprofits.countries.domain import COUNTRIES
-from almoner.nonprofits.organisations import domain as organisations
+from almoner.nonprofits.organisations import domain as organisations_domain
 from almoner.nonprofits.organisations.domain import OrganisationType
 from tests.support import factories
 from tests.support.client import Client
@@ -26,7 +26,7 @@ async def test_who_receives_is_decided_by_one_rule(service: Service, api: Client
     sets = [chosen for size in (1, 2, 3) for chosen in combinations(TYPES, size)]
     for types, active in product(sets, (True, False)):
         organisation = await factories.nonprofit(service, types=types, active=active)
-        receives = organisations.can_receive_donations(types, active=active)
+        receives = organisations_domain.can_receive_donations(types, active=active)
         expected = (200, None) if receives else NOT_RECEIVABLE
         assert await told(api, organisation, None) == expected, (types, active)
 
@@ -35,7 +35,7 @@ async def test_which_currencies_are_received_is_decided_by_one_rule(service: Ser
     assert COUNTRIES["ATA"].currency is None
     for country in COUNTRY_CODES:
         organisation = await factories.nonprofit(service, country=country)
-        received = organisations.receivable_currencies(country)
+        received = organisations_domain.receivable_currencies(country)
         for currency in CURRENCIES:
             takes = currency is None or currency in received
             status, _ = await told(api, organisation, currency)

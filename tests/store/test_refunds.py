@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.giving.accounting.refunds import store
+from almoner.giving.accounting.refunds import store as refunds_store
 from almoner.giving.accounting.refunds.domain import REFUND
 from tests.support import factories, refunds
 from tests.support.client import Client
@@ -89,13 +89,13 @@ async def test_what_is_asked_of_refunds_is_read_from_indexes(service: Service) -
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         for sql, args, index in (
-            (store.NEWEST, (["pending"], 50), "Index Scan using refund_"),
-            (store.OF_PAYMENTS, ([uuid4()],), "refund_of_payment"),
-            (store.OF_DONATION, (uuid4(),), "refund_of_donation"),
+            (refunds_store.NEWEST, (["pending"], 50), "Index Scan using refund_"),
+            (refunds_store.OF_PAYMENTS, ([uuid4()],), "refund_of_payment"),
+            (refunds_store.OF_DONATION, (uuid4(),), "refund_of_donation"),
             # Of few rows PostgreSQL takes the index of their states for as good as that of those not sent.
-            (store.OLDEST_UNSENT, (50,), "Index Scan using refund_"),
-            (store.COUNT_UNSENT, (), "Index Scan using refund_"),
-            (store.FIND_BY_PROVIDER_REFUND, ("stripe", "re_1"), "refund_once"),
+            (refunds_store.OLDEST_UNSENT, (50,), "Index Scan using refund_"),
+            (refunds_store.COUNT_UNSENT, (), "Index Scan using refund_"),
+            (refunds_store.FIND_BY_PROVIDER_REFUND, ("stripe", "re_1"), "refund_once"),
         ):
             told = "\n".join(row[0] for row in await tx.fetch(f"explain {sql}", *args))
             assert index in told, told

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load
 from almoner.platform.database.transactions import Database
 from almoner.sources import REGISTER_SOURCES
@@ -42,7 +42,7 @@ def extract(folder: Path, rows: list[Row]) -> Path:
 
 
 async def ccew(db: Database, path: Path, day: datetime, *, force: bool = False) -> Load:
-    return await flows.import_files(db, REGISTER_SOURCES["ccew"], [path], as_of=day, force=force)
+    return await registers_flows.import_files(db, REGISTER_SOURCES["ccew"], [path], as_of=day, force=force)
 
 
 async def inactive(db: Database) -> list[str]:
@@ -75,7 +75,7 @@ async def test_values_that_cannot_be_read_are_null_and_reported(db: Database, tm
     }  # fmt: skip
     assert made.unreadable_values["latest_income"]["examples"][0] == ["publicextract.charity.txt", 2, "12k"]
     assert await inactive(db) == []
-    (kept, *_) = await flows.list_loads(db)
+    (kept, *_) = await registers_flows.list_loads(db)
     assert (kept.unreadable_values, kept.notes) == (made.unreadable_values, made.notes)
     assert "charity_classification" in "".join(made.notes)
 
@@ -117,7 +117,7 @@ async def test_while_a_row_may_be_anybodys_nobody_that_is_missing_ends(db: Datab
 async def test_of_two_rows_of_a_number_the_active_one_counts(db: Database, tmp_path: Path) -> None:
     def load(rows: list[Row], day: datetime) -> object:
         (path := tmp_path / "charitydetails.csv").write_bytes(ccni(rows).content)
-        return flows.import_files(db, REGISTER_SOURCES["ccni"], [path], as_of=day)
+        return registers_flows.import_files(db, REGISTER_SOURCES["ccni"], [path], as_of=day)
 
     first = northern_irish()
     await load([first], DAYS[0])  # type: ignore[misc]
@@ -131,7 +131,7 @@ async def test_a_revocation_of_which_a_row_cannot_be_read_is_as_it_was_known(db:
 
     async def load(text: str, day: datetime) -> Load:
         (path := tmp_path / "data-download-revocation.txt").write_text(text)
-        return await flows.import_files(db, IrsRevocationsReader(), [path], as_of=day)
+        return await registers_flows.import_files(db, IrsRevocationsReader(), [path], as_of=day)
 
     good = "".join(line.format(f"01001{nth:04}", "15-MAY-2011", "") for nth in range(20))
     await load(good, DAYS[0])
@@ -145,9 +145,11 @@ async def test_a_stray_row_of_another_part_replaces_nothing_of_it(db: Database, 
     abroad = bodies(30, start=200_000_000, state="")
     wyoming = bodies(300)
     for rows, name in ((wyoming, "eo_wy.csv"), (abroad, "eo_xx.csv")):
-        await flows.import_files(db, IrsBmfReader(), [write(tmp_path / name, rows)], as_of=DAYS[0])
+        await registers_flows.import_files(db, IrsBmfReader(), [write(tmp_path / name, rows)], as_of=DAYS[0])
     wyoming[5]["STATE"] = ""
-    made = await flows.import_files(db, IrsBmfReader(), [write(tmp_path / "eo_wy.csv", wyoming)], as_of=DAYS[1])
+    made = await registers_flows.import_files(
+        db, IrsBmfReader(), [write(tmp_path / "eo_wy.csv", wyoming)], as_of=DAYS[1]
+    )
     assert made.removed == 0
     assert await inactive(db) == []
 
@@ -172,6 +174,6 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
             "Note: the table charity_classification is not among the files",
         ):
             assert line in printed, printed
-        (load,) = await flows.list_loads(service.db, 1)
+        (load,) = await registers_flows.list_loads(service.db, 1)
         status, shown = await typed("registers", "show", service.db.deployment.ids.text("registerload", load.id))
         assert (status, "latest_income: 1 (" in shown) == (0, True), shown

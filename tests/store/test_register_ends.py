@@ -8,7 +8,7 @@ import pytest
 
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterEntry, entry_as_of
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support.database import TestDatabase
@@ -42,7 +42,7 @@ async def test_a_ruling_that_will_end_ends_on_its_day_though_the_file_stays_the_
     )
     seen = []
     for day in (END - 30 * DAY, END - DAY, END):
-        made = await flows.import_files(alone.db, AnbiReader(), [file], as_of=day, force=True)
+        made = await registers_flows.import_files(alone.db, AnbiReader(), [file], as_of=day, force=True)
         async with alone.db.read() as tx:
             body = await organisations.get_by_number(tx, ALL_PARTNERS, "NLD", "ANBI", "123456782")
             record = await tx.fetchval("select record from register_entry where valid_to is null")

@@ -9,7 +9,8 @@ import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.registers import flows, service
+from almoner.nonprofits.registers import flows as registers_flows
+from almoner.nonprofits.registers import service
 from almoner.nonprofits.registers.domain import DifferentNumber, ImportRefused, Load, LoadDifference, RegisterEntry
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
@@ -36,7 +37,7 @@ def db(alone: Service) -> Database:
 
 
 async def load(db: Database, path: Path, rows: list[dict[str, str]], day: datetime) -> Load:
-    return await flows.import_files(db, IrsBmfReader(), [write(path / f"{day:%Y-%m-%d}.csv", rows)])
+    return await registers_flows.import_files(db, IrsBmfReader(), [write(path / f"{day:%Y-%m-%d}.csv", rows)])
 
 
 async def versions(db: Database, number: str) -> list[tuple[Any, ...]]:
@@ -95,7 +96,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     was = {number: await rows_of(db, now, number) for number in ("111111111", "111111112")}
     changed = [{**renamed, "NAME": "NEW FUND", "STREET": "2 OAK ST"}, body("111111113", "LATE FUND"), *others]
     second = await load(db, tmp_path, changed, APRIL)
-    made = await flows.roll_back(db, IrsBmfReader())
+    made = await registers_flows.roll_back(db, IrsBmfReader())
     assert (made.rolls_back, made.added, made.changed, made.removed) == (second.id, 1, 1, 1)
     assert made.data_as_of == MARCH
     for number, stood in was.items():
@@ -106,21 +107,21 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
         (status,) = await service.list_sources(tx)
         assert (await service.resolve_load(tx, "irs-bmf", MAY)).id == made.id
     assert (status.data_as_of, status.rows) == (MARCH, 42)
-    assert [one.status for one in await flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
+    assert [one.status for one in await registers_flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
     assert (await difference(db, first, made))[0] == LoadDifference(0, 0, 0, 0, 0, 0, {})
     with pytest.raises(ImportRefused, match="taken back already"):
-        await flows.roll_back(db, IrsBmfReader())
+        await registers_flows.roll_back(db, IrsBmfReader())
     again = await load(db, tmp_path, changed, APRIL)
     assert (again.added, again.changed, again.removed) == (1, 1, 1)
 
 
 async def test_the_first_load_can_be_taken_back(db: Database, tmp_path: Path) -> None:
     await load(db, tmp_path, bodies(5), MARCH)
-    await flows.roll_back(db, IrsBmfReader())
+    await registers_flows.roll_back(db, IrsBmfReader())
     assert await rows_of(db, "select distinct active from organisation") == [(False,)]
     assert await rows_of(db, "select data_as_of from registry where code = 'IRS'") == [(None,)]
     with pytest.raises(ImportRefused, match="taken back already"):
-        await flows.roll_back(db, IrsBmfReader())
+        await registers_flows.roll_back(db, IrsBmfReader())
 
 
 async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
             modes.update(row["mode"] for row in rows)
 
     file = write(tmp_path / "2026-04-09.csv", [body("111111111", "NEW FUND"), *others])
-    await flows.import_files(db, IrsBmfReader(), [file], record=meanwhile)
+    await registers_flows.import_files(db, IrsBmfReader(), [file], record=meanwhile)
     assert modes == {"AccessShareLock", "RowShareLock", "RowExclusiveLock"}
 
 
@@ -179,15 +180,15 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
     others = [given.format(f"{nth:09d}", f"FUND {nth}", "15-MAY-2011", "09-JUN-2011", "") for nth in range(2, 40)]
     file = tmp_path / "2026-04-13.txt"
     file.write_text("\n\n" + "".join([*twice, *others]) + "\n")
-    made = await flows.import_files(db, IrsRevocationsReader(), [file])
+    made = await registers_flows.import_files(db, IrsRevocationsReader(), [file])
     assert (made.rows, made.added, made.quarantined) == (40, 39, 0)
     (record,) = await rows_of(db, "select record from register_entry where number_key = '111111111'")
     assert [row["facts"]["REVOCATION_DATE"] for row in record[0]["rows"]] == ["2012-05-15", "2019-05-15"]
     assert await rows_of(db, "select id from organisation") == []
     file.write_text("\n\n" + "".join([twice[1], *others]) + "\n")
-    made = await flows.import_files(db, IrsRevocationsReader(), [file], as_of=MAY)
+    made = await registers_flows.import_files(db, IrsRevocationsReader(), [file], as_of=MAY)
     assert (made.added, made.changed, made.ignored_changes, made.removed) == (0, 1, 0, 0)
-    await flows.roll_back(db, IrsRevocationsReader())
+    await registers_flows.roll_back(db, IrsRevocationsReader())
     (record,) = await rows_of(
         db, "select record from register_entry where number_key = '111111111' and valid_to is null"
     )
@@ -221,7 +222,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     moving = body("111111111", "MOVING FUND", STATE="WY")
 
     async def given(name: str, rows: list[dict[str, str]], day: datetime) -> Load:
-        return await flows.import_files(
+        return await registers_flows.import_files(
             db, IrsBmfReader(), [write(tmp_path / f"{name}.csv", rows)], as_of=day, force=True
         )
 
@@ -239,7 +240,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     assert (newer.added, await active()) == (2, [True])
     # What brought it may have been a mistake that was taken back: then an older file of another part counts.
     await given("wy-3", [*wyoming, body("333333333", "WRONG")], datetime(2026, 6, 10, tzinfo=UTC))
-    await flows.roll_back(db, IrsBmfReader())
+    await registers_flows.roll_back(db, IrsBmfReader())
     back = await given(
         "hi-4", [*hawaii, there, body("333333333", "RIGHT", STATE="HI")], datetime(2026, 6, 9, tzinfo=UTC)
     )
@@ -249,8 +250,8 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
 @pytest.mark.soak
 async def test_a_month_of_the_district_is_its_difference(db: Database, given_files: Path) -> None:
     real = given_files / "us_irs_bmf"
-    march = await flows.import_files(db, IrsBmfReader(), [real / "2026-03-09" / "eo_dc.csv"])
-    april = await flows.import_files(db, IrsBmfReader(), [real / "2026-04-13" / "eo_dc.csv"])
+    march = await registers_flows.import_files(db, IrsBmfReader(), [real / "2026-03-09" / "eo_dc.csv"])
+    april = await registers_flows.import_files(db, IrsBmfReader(), [real / "2026-04-13" / "eo_dc.csv"])
     assert (april.added, april.removed, april.changed + april.ignored_changes, april.ignored_changes) == (
         156,
         75,
@@ -275,8 +276,8 @@ async def test_a_month_of_the_district_is_its_difference(db: Database, given_fil
 async def test_bodies_that_moved_between_files_are_moves(db: Database, given_files: Path) -> None:
     real = given_files / "us_irs_bmf"
     names = ("eo_dc.csv", "eo_wy.csv", "eo_ri.csv", "eo4.csv")
-    await flows.import_files(db, IrsBmfReader(), [real / "2026-03-09" / name for name in names])
-    made = await flows.import_files(db, IrsBmfReader(), [real / "2026-04-13" / name for name in names])
+    await registers_flows.import_files(db, IrsBmfReader(), [real / "2026-03-09" / name for name in names])
+    made = await registers_flows.import_files(db, IrsBmfReader(), [real / "2026-04-13" / name for name in names])
     assert (made.added, made.removed, made.changed, made.ignored_changes, made.moved) == (423, 168, 759, 1561, 6)
     gone = await rows_of(db, "select count(*) from organisation where last_seen is not null")
     assert gone[0][0] == made.removed

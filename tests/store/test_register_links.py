@@ -13,9 +13,9 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterLink
-from almoner.nonprofits.registries import domain as registries
+from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from tests.support.client import data
@@ -148,7 +148,7 @@ async def test_a_number_with_several_partners_in_a_register_joins_none_of_them(l
     made = await loader.load(LINKS, DAYS[1], ROW, same("263712", "SC002322"), *several, *chain)
     assert made.ambiguous == 3
     async with loader.db.read() as tx:
-        assert (await flows.list_loads(loader.db, 1))[0].ambiguous == 3
+        assert (await registers_flows.list_loads(loader.db, 1))[0].ambiguous == 3
         links = await tx.fetchval("select count(*) from register_link where valid_to is null")
         joined = await tx.fetch("select registry_number from organisation where same_as is not null order by 1")
     assert links == 6
@@ -360,7 +360,7 @@ async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader)
         f"{whole} 1 of 53 parts are loaded (WY): one of the others may list it",
         f"{whole} 2 of 53 parts are loaded (HI, WY): one of the others may list it",
     ]
-    everything = registries.REQUIRED_PARTS["IRS"]
+    everything = registries_domain.REQUIRED_PARTS["IRS"]
     await loader.load(irs, DAYS[1], *(entry(f"83{nth:07}", "F", part=part) for nth, part in enumerate(everything, 9)))
     async with loader.db.read() as tx:
         with pytest.raises(NotFound) as refused:

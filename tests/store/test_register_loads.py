@@ -13,7 +13,7 @@ from asyncpg import Record
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, Load, LoadQuarantined
 from almoner.nonprofits.registers.load_checks import find_replaced_numbers, find_shrunken_parts, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
@@ -42,7 +42,7 @@ def paths(tmp_path: Path) -> Iterator[Path]:
 
 
 async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
-    return await flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
+    return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
 async def stored(db: Database, ein: str) -> Record:
@@ -61,7 +61,7 @@ async def test_a_load_tells_where_it_came_from(db: Database, paths: Iterator[Pat
     file = write(next(paths), [*bodies(ROWS), body("12345", "BAD FUND", ICO="% JANE ROE")])
     made = await load(db, file)
     assert (made.rows, made.added, made.changed, made.removed, made.quarantined) == (ROWS, ROWS, 0, 0, 1)
-    (kept,) = await flows.list_loads(db)
+    (kept,) = await registers_flows.list_loads(db)
     assert kept == made
     (fact,) = kept.files
     assert (fact.name, fact.parts, fact.rows, fact.quarantined) == (file.name, ("WY",), ROWS, 1)
@@ -87,7 +87,7 @@ async def test_the_same_file_again_changes_nothing_packed_or_not(db: Database, p
     for same in (file, packed, archive):
         again = await load(db, same)
         assert (again.status, again.added, again.changed, again.removed) == ("unchanged", 0, 0, 0)
-    assert len(await flows.list_loads(db)) == 1
+    assert len(await registers_flows.list_loads(db)) == 1
     assert await value(db, "select max(updated_at) from organisation") == before
 
 
@@ -181,7 +181,7 @@ async def test_a_shrunken_file_is_refused_unless_forced(db: Database, paths: Ite
     with pytest.raises(ImportRefused, match=f"{ROWS - ROWS // 10 - 1} rows where {ROWS} were loaded"):
         await load(db, short, as_of=APRIL)
     assert await value(db, "select count(*) from organisation where active") == ROWS
-    assert [one.status for one in await flows.list_loads(db)] == ["quarantined", "loaded"]
+    assert [one.status for one in await registers_flows.list_loads(db)] == ["quarantined", "loaded"]
     made = await load(db, short, as_of=APRIL, force=True)
     assert (made.removed, made.forced) == (ROWS // 10 + 1, True)
 
@@ -229,7 +229,7 @@ async def test_what_is_no_file_of_the_register_changes_nothing(db: Database, pat
     file = write(next(paths), bodies(ROWS))
     with pytest.raises(ImportRefused, match="same content"):
         await load(db, file, file)
-    assert [one.status for one in await flows.list_loads(db)] == ["quarantined"] * 3
+    assert [one.status for one in await registers_flows.list_loads(db)] == ["quarantined"] * 3
     assert await value(db, "select count(*) from register_entry") == 0
 
 
@@ -253,14 +253,14 @@ async def test_subordinates_point_to_the_central_body_of_their_group(db: Databas
 async def test_the_day_of_the_data_is_read_from_the_folder(db: Database, tmp_path: Path) -> None:
     folder = tmp_path / "2026-04-13"
     folder.mkdir()
-    made = await flows.import_files(db, IrsBmfReader(), [write(folder / "eo_wy.csv", bodies(ROWS))])
+    made = await registers_flows.import_files(db, IrsBmfReader(), [write(folder / "eo_wy.csv", bodies(ROWS))])
     assert made.data_as_of == APRIL
 
 
 async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Iterator[Path]) -> None:
     told: list[ImportProgress] = []
     file = write(next(paths), bodies(12_000))
-    await flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=told.append)
+    await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=told.append)
     stages = [progress.stage for progress in told]
     assert stages == ["reading"] * 3 + ["merging"] * (len(told) - 3)
     assert told[-1].rows == 12_000

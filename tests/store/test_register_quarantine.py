@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import flows, service
+from almoner.nonprofits.registers import flows as registers_flows
+from almoner.nonprofits.registers import service
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadQuarantined
 from almoner.platform.database.transactions import Database
 from tests.support.bmf import COLUMNS, bodies, body, write
@@ -40,7 +41,7 @@ def db(alone: Service) -> Database:
 
 
 async def load(db: Database, *files: Path, as_of: datetime = MARCH, force: bool = False) -> Load:
-    return await flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
+    return await registers_flows.import_files(db, IrsBmfReader(), files, as_of=as_of, force=force)
 
 
 def _written(rows: Rows, columns: list[str] = COLUMNS) -> Callable[[Path], Path]:
@@ -125,7 +126,7 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     told = " ".join(caught.value.load.reasons)
     for part in ("rows are bad", "shrank", "part 'WY'", "ASSET_AMT holds", "data of 2026-04-13 are loaded"):
         assert part in told
-    kept = (await flows.list_loads(db))[0]
+    kept = (await registers_flows.list_loads(db))[0]
     assert kept.status == "quarantined"
     (file,) = kept.files
     assert file.name == "bad.csv"
@@ -152,7 +153,7 @@ async def test_folders_zips_and_packed_files_are_what_they_hold(db: Database, tm
     folder = tmp_path / "2026-03-09"
     folder.mkdir()
     first, second = write(folder / "eo_wy.csv", wyoming), write(folder / "eo_hi.csv", hawaii)
-    made = await flows.import_files(db, IrsBmfReader(), [folder])
+    made = await registers_flows.import_files(db, IrsBmfReader(), [folder])
     assert (made.rows, made.data_as_of, [file.name for file in made.files]) == (40, MARCH, ["eo_hi.csv", "eo_wy.csv"])
     archive, packed = tmp_path / "both 2026-03-09.zip", tmp_path / "renamed 2026-03-09.csv.gz"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -160,17 +161,17 @@ async def test_folders_zips_and_packed_files_are_what_they_hold(db: Database, tm
         zipped.write(second, "data/two.csv")
     packed.write_bytes(gzip.compress(first.read_bytes()))
     for same in (archive, packed):
-        assert (await flows.import_files(db, IrsBmfReader(), [same])).status == "unchanged"
+        assert (await registers_flows.import_files(db, IrsBmfReader(), [same])).status == "unchanged"
     archive = archive.rename(tmp_path / "both 2026-04-13.zip")
     with zipfile.ZipFile(archive, "a") as zipped:
         zipped.writestr(
             "data/three.csv", write(tmp_path / "three.csv", bodies(5, start=300_000_000, state="AK")).read_bytes()
         )
-    made = await flows.import_files(db, IrsBmfReader(), [archive])
+    made = await registers_flows.import_files(db, IrsBmfReader(), [archive])
     assert (made.rows, made.data_as_of, len(made.files)) == (45, APRIL, 3)
     (tmp_path / "cut.zip").write_bytes(archive.read_bytes()[:200])
     with pytest.raises(ImportRefused, match="cannot be read"):
-        await flows.import_files(db, IrsBmfReader(), [tmp_path / "cut.zip"])
+        await registers_flows.import_files(db, IrsBmfReader(), [tmp_path / "cut.zip"])
 
 
 async def test_one_state_alone_replaces_no_region(db: Database, tmp_path: Path) -> None:
@@ -197,7 +198,7 @@ async def test_data_of_a_day_to_come_are_refused_by_force_too(db: Database, tmp_
     for force in (False, True):
         with pytest.raises(ImportRefused, match="2099-01-01, a day to come"):
             await load(db, file, as_of=datetime(2099, 1, 1, tzinfo=UTC), force=force)
-    assert await flows.list_loads(db) == []
+    assert await registers_flows.list_loads(db) == []
 
 
 async def test_a_damaged_file_or_one_without_lines_is_refused_in_one_sentence(db: Database, tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ async def test_other_numbers_are_seen_where_no_body_is_known_to_be_always_there(
     with pytest.raises(
         LoadQuarantined, match="120 of the 120 numbers that were loaded before are in none of the files"
     ):
-        await flows.import_files(db, source, [other], as_of=APRIL)
+        await registers_flows.import_files(db, source, [other], as_of=APRIL)
     assert await active(db) == 120
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from almoner.adapters.registers_anbi import AnbiReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load, RegisterEntry, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Tx
@@ -28,7 +28,7 @@ async def test_a_load_takes_one_processor_of_the_database(empty_database: TestDa
         helpers.append(await tx.fetchval("show max_parallel_workers_per_gather"))
 
     async with serving(empty_database) as service:
-        await flows.import_files(service.db, AnbiReader(), [file], force=True, record=look)
+        await registers_flows.import_files(service.db, AnbiReader(), [file], force=True, record=look)
     assert helpers == ["0"]
 
 

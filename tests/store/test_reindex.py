@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from almoner.nonprofits.organisations import flows
+from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations.checks import checks
 from almoner.nonprofits.organisations.flows import ReindexReport
 from almoner.platform.observability import selfcheck
@@ -31,10 +31,10 @@ async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empt
         bodies = await connection.fetchval("select count(*) from organisation")
         untouched = "select ctid::text from organisation_search where name = 'quokka hill'"
         before = await connection.fetchval(untouched)
-        assert await flows.reindex(service.db, batch=2) == ReindexReport(bodies, 2, 2)
+        assert await organisations_flows.reindex(service.db, batch=2) == ReindexReport(bodies, 2, 2)
         assert await connection.fetchval(untouched) == before
         assert (await selfcheck.run_selfcheck(service.db, checks)).findings == ()
-        assert await flows.reindex(service.db) == ReindexReport(bodies, 0, 0)
+        assert await organisations_flows.reindex(service.db) == ReindexReport(bodies, 0, 0)
         found = {row["id"] for row in data(await api.get("/v1/organisations", query="quokka"))}
         assert found == {one, other, third}
         await api.close()

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.validation.decisions.reviews import store
+from almoner.validation.decisions.reviews import store as reviews_store
 from almoner.validation.decisions.reviews.domain import REVIEW, Filters, Subject
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -87,7 +87,7 @@ async def test_what_does_not_belong_together_is_refused(
 @pytest.mark.parametrize("status", ["open", "decided", "withdrawn"])
 async def test_what_has_ended_stays_so(service: Service, one: Waiting, status: str) -> None:
     async with service.db.write() as tx:
-        assert await store.close_review(tx, one.subject, "withdrawn")
+        assert await reviews_store.close_review(tx, one.subject, "withdrawn")
     moved = await refuses(service, "update review set status = $2 where subject_id = $1", one.subject.id, status)
     assert moved in ("lifecycle_review", "review_immutable")
     claim = (
@@ -123,7 +123,7 @@ async def test_a_decision_is_of_its_own_subject_ends_its_review_and_is_the_only_
     assert of_another == "review_decision_review_id_kind_subject_id_partner_id_fkey"
     assert await refuses(service, ADD, uuid4(), review, *right, *decision) == "review_decision_ends_review"
     async with service.db.write() as tx:
-        await store.close_review(tx, one.subject, "decided")
+        await reviews_store.close_review(tx, one.subject, "decided")
         await tx.execute(ADD, uuid4(), review, *right, *decision)
     assert await refuses(service, ADD, uuid4(), review, *right, *decision) == "review_decision_once"
 
@@ -175,15 +175,15 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)
-                found = await store.list_open(explaining, ALL_PARTNERS, filters, 20)
+                found = await reviews_store.list_open(explaining, ALL_PARTNERS, filters, 20)
             assert len(found) == 20
             assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
         async with service.db.write() as tx:
             explaining = Explaining(tx)
             subject = Subject("appeal", uuid4(), partners[0])
-            assert await store.lock_open(explaining, subject) is None
-            assert await store.list_reviews(explaining, subject) == []
-            assert await store.count_open(explaining, ALL_PARTNERS)
+            assert await reviews_store.lock_open(explaining, subject) is None
+            assert await reviews_store.list_reviews(explaining, subject) == []
+            assert await reviews_store.count_open(explaining, ALL_PARTNERS)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()

@@ -9,11 +9,11 @@ import pytest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists import flows
+from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewRefused
-from almoner.validation.ongoing.matches import review_handler as cases
+from almoner.validation.ongoing.matches import review_handler
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -67,7 +67,7 @@ class Desk:
 
     async def reopen(self, match: ScreeningMatch) -> None:
         async with self.db.write() as tx:
-            await reviews.reopen(tx, cases.REVIEW_HANDLER, match.id, "operator_2", "It was about another one")
+            await reviews.reopen(tx, review_handler.REVIEW_HANDLER, match.id, "operator_2", "It was about another one")
 
     async def open(self, match: ScreeningMatch) -> list[str] | None:
         """Why it waits for a person, if it does."""
@@ -96,7 +96,7 @@ async def test_a_match_waits_for_a_person_and_explains_itself(desk: Desk, lists:
     assert match.score == pytest.approx(sum(part.points for part in match.parts), abs=1e-6)
     assert await desk.open(match) == ["listed:sanction"]
     async with desk.db.read() as tx:
-        shown = await cases.REVIEW_HANDLER.load_evidence(tx, match.id)
+        shown = await review_handler.REVIEW_HANDLER.load_evidence(tx, match.id)
     facts = dict(shown.facts)
     assert facts["list"] == f"List ofac-sdn, version {load.version}"
     assert facts["listed name, primary"] == AQSA
@@ -240,7 +240,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        retired = await flows.retire_list(tx, "ofac-sdn")
+        retired = await watchlists_flows.retire_list(tx, "ofac-sdn")
     assert (retired.entries, retired.removed, retired.categories) == (0, 1, ())
     await desk.service.drain()
     known = await desk.known()
@@ -248,7 +248,7 @@ async def test_a_retired_list_clears_and_flags_nobody(desk: Desk, lists: Lists) 
     assert await desk.open(match) is None
     with pytest.raises(WatchlistRefused, match="names nobody"):
         async with desk.db.write() as tx:
-            await flows.retire_list(tx, "ofac-sdn")
+            await watchlists_flows.retire_list(tx, "ofac-sdn")
     await lists.load(listing(1, AQSA))
     assert (await desk.look()).status("sanction") == "open"
 

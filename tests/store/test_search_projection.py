@@ -4,7 +4,7 @@ import re
 
 import asyncpg
 
-from almoner.nonprofits.organisations import store_index
+from almoner.nonprofits.organisations import store_index as organisations_store_index
 from tests.support.database import TestDatabase
 
 
@@ -23,8 +23,8 @@ async def test_the_triggers_write_what_the_check_compares(empty_database: TestDa
     finally:
         await connection.close()
     written = re.findall(r"select(o\.id,.*?)(?:fromnew_rowso|\)fromnew_rowso)", plain(trigger))
-    assert written == [plain(store_index.EXPECTED_VALUES)] * 2  # of what is new, and of what changed
-    assert plain(store_index.SEARCH_COLUMNS) == ",".join(columns)
+    assert written == [plain(organisations_store_index.EXPECTED_VALUES)] * 2  # of what is new, and of what changed
+    assert plain(organisations_store_index.SEARCH_COLUMNS) == ",".join(columns)
     assert f"({','.join(columns)})=(selecto.id," in plain(trigger)
 
 
@@ -37,7 +37,7 @@ async def test_every_column_that_search_reads_is_looked_at_when_it_changes(empty
     (compared,) = re.findall(r"\((o\.[a-z_.,]*)\)isdistinctfrom\(([a-z_.,]*)\)", trigger)
     looked_at = set(compared[0].replace("o.", "").split(","))
     assert looked_at == set(compared[1].replace("b.", "").split(","))
-    read = set(re.findall(r"o\.([a-z_]+)", store_index.EXPECTED_VALUES))
+    read = set(re.findall(r"o\.([a-z_]+)", organisations_store_index.EXPECTED_VALUES))
     assert read - looked_at == {
         "id",
         "partner_id",

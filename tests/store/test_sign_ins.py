@@ -13,7 +13,7 @@ from almoner.access.credentials.service import passkeys, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins import store
+from almoner.access.sign_ins import store as sign_ins_store
 from almoner.access.sign_ins.domain import (
     NewSignIn,
     SignInFailed,
@@ -187,7 +187,7 @@ async def test_finding_a_sign_in_is_one_look_at_indexes(ada: Account) -> None:
     async with ada.service.db.read() as tx:
         await tx.execute("set enable_seqscan = off")
         plan = await tx.fetch(
-            f"explain {store.FIND}",
+            f"explain {sign_ins_store.FIND}",
             b"x" * 32,
             ada.realm.id,
             tx.real_now,

@@ -10,11 +10,11 @@ from almoner.adapters.registers_irs_990n import Irs990NReader
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_pub78 import IrsPub78Reader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
-from almoner.nonprofits.legal_status import service as standing
+from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.legal_status.domain import LegalStatus
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
@@ -61,12 +61,12 @@ class World:
 
     async def master(self, day: datetime, *rows: dict[str, str]) -> None:
         file = write(self._next().with_suffix(".csv"), rows or BODIES)
-        await flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
+        await registers_flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
 
     async def listing(self, source: RegisterSource, day: datetime, *lines: str) -> None:
         file = self._next().with_suffix(".txt")
         file.write_text("\n\n" + "\n".join(lines) + "\n" * self._files, encoding="utf-8")
-        await flows.import_files(self.db, source, [file], as_of=day, force=True)
+        await registers_flows.import_files(self.db, source, [file], as_of=day, force=True)
 
     async def body(self, ein: str, day: datetime | None = None) -> Organisation:
         async with self.db.read() as tx:
@@ -82,7 +82,7 @@ class World:
     async def standing(self, ein: str) -> LegalStatus:
         found = await self.body(ein)
         async with self.db.read() as tx:
-            judged = await standing.status_of(tx, found.registry_id, found.id)
+            judged = await legal_status.status_of(tx, found.registry_id, found.id)
         assert judged is not None
         return judged
 

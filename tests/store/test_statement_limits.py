@@ -8,8 +8,8 @@ import asyncpg
 import msgspec
 import pytest
 
-from almoner import app as application
-from almoner.platform.database import transactions as databases
+from almoner import app
+from almoner.platform.database import transactions
 from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_limit
 from almoner.platform.jobs.background_tasks import JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result, enqueue_all
@@ -28,7 +28,7 @@ _PAUSE = "select pg_sleep(3600)"
 @pytest.fixture
 async def limited(service: Service) -> AsyncIterator[Database]:
     """One connection, whose statements have no time."""
-    made = await databases.connect(service.database.dsn, service.db.deployment, size=1, seconds=TINY)
+    made = await transactions.connect(service.database.dsn, service.db.deployment, size=1, seconds=TINY)
     yield made
     await made.close()
 
@@ -86,7 +86,7 @@ Way = Callable[[Tx], Awaitable[None]]
 @pytest.mark.parametrize("way", [_by_fetch, _by_execute, _by_row, _by_value, _by_many])
 @pytest.mark.parametrize("mode", ["read", "single", "write", "around"])
 async def test_a_long_statement_is_ended_at_the_server(
-    service: Service, limited: Database, mode: databases.Mode, way: Way
+    service: Service, limited: Database, mode: transactions.Mode, way: Way
 ) -> None:
     backend = await _backend(limited)
 
@@ -145,7 +145,7 @@ async def test_a_limit_holds_inside_its_block_and_commands_have_none(service: Se
     with statement_limit(None):
         async with limited.read() as tx:
             await tx.fetch("select pg_sleep(0.1)")  # longer than the connection's own limit
-    unlimited = await databases.connect(service.database.dsn, service.db.deployment, size=1)
+    unlimited = await transactions.connect(service.database.dsn, service.db.deployment, size=1)
     try:
         with statement_limit(TINY), pytest.raises(StatementTimeout):
             await pause(unlimited)
@@ -162,7 +162,7 @@ def _counted(telemetry: Telemetry, work: str) -> float:
 async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service: Service, tenant: Tenant) -> None:
     services, route = service.services, "POST /v1/categories"
     hurried = Client(
-        application.create_app(services, b"{}", statement_seconds=TINY * 4),
+        app.create_app(services, b"{}", statement_seconds=TINY * 4),
         services.db.deployment.links.api,
         tenant.secret,
     )
@@ -186,7 +186,7 @@ async def test_a_request_is_told_to_come_again_and_nothing_is_half_done(service:
 async def test_a_page_is_told_to_come_again(service: Service, tenant: Tenant) -> None:
     services = service.services
     hurried = Client(
-        application.create_app(services, b"{}", statement_seconds=TINY * 4), services.db.deployment.links.api, None
+        app.create_app(services, b"{}", statement_seconds=TINY * 4), services.db.deployment.links.api, None
     )
     async with locked(service.database, "partner"):
         answer = await hurried.get(f"/account/{services.db.deployment.ids.text('partner', tenant.partner.id)}/sign-in")

@@ -13,18 +13,19 @@ import pytest
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.validation.agents import store as agents
-from almoner.validation.agents import store_mails as questions
+from almoner.validation.agents import store as agents_store
+from almoner.validation.agents import store_mails as agents_store_mails
 from almoner.validation.agents.domain import EndReason
 from almoner.validation.applications.form import status_views
-from almoner.validation.applications.form import store as applications
-from almoner.validation.applications.submission_documents import store as documents
-from almoner.validation.applications.submissions import domain as submissions
-from almoner.validation.applications.submissions import loader, store
-from almoner.validation.applications.submissions import store_erasure as store_forgetting
-from almoner.validation.applications.submissions import store_previous as store_earlier
+from almoner.validation.applications.form import store as form_store
+from almoner.validation.applications.submission_documents import store as submission_documents_store
+from almoner.validation.applications.submissions import domain as submissions_domain
+from almoner.validation.applications.submissions import loader
+from almoner.validation.applications.submissions import store as submissions_store
+from almoner.validation.applications.submissions import store_erasure as submissions_store_erasure
+from almoner.validation.applications.submissions import store_previous as submissions_store_previous
 from almoner.validation.applications.submissions.domain import Filters
-from almoner.validation.decisions.appeals import store as appeals
+from almoner.validation.decisions.appeals import store as appeals_store
 from tests.support import database, factories
 from tests.support.planning import Connection
 from tests.support.plans import Explaining
@@ -159,24 +160,28 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         for page in (Page(25, descending=True), Page(25, descending=False)):
             async with db.read() as reading:
                 asking: Any = Explaining(reading)
-                rows, _ = await store.page(asking, partner, page, filters)
+                rows, _ = await submissions_store.page(asking, partner, page, filters)
             assert rows, filters
             assert not asking.scans() & {RECORD, "agent_verification"}, filters
             assert not index or f"{RECORD}_{index}" in asking.indexes(), (filters, asking.indexes())
     nobody = Filters(organisation_ids=(uuid4(),))
     async with db.read() as reading:
         asking = Explaining(reading)
-        assert await store.page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
-        rows, _ = await store.page(reading, partner, Page(25, descending=True), Filters())
+        assert await submissions_store.page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
+        rows, _ = await submissions_store.page(reading, partner, Page(25, descending=True), Filters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
-        assert await store.find_by_checks(asking, ALL_PARTNERS, "validation_request", [some["validation_request_id"]])
-        assert await store.find_by_checks(asking, ALL_PARTNERS, "agent_verification", [some["agent_verification_id"]])
-        assert await store.find_by_checks(asking, ALL_PARTNERS, "compliance", [uuid4()]) == []
-        assert await store.find_by_checks(asking, ALL_PARTNERS, "eligibility", [uuid4()]) == []
-        assert await store.find_undecided(asking, partner, some["configuration_id"])
-        assert await store.with_exclusive_request(asking, ALL_PARTNERS, [some["id"]]) == {some["id"]}
+        assert await submissions_store.find_by_checks(
+            asking, ALL_PARTNERS, "validation_request", [some["validation_request_id"]]
+        )
+        assert await submissions_store.find_by_checks(
+            asking, ALL_PARTNERS, "agent_verification", [some["agent_verification_id"]]
+        )
+        assert await submissions_store.find_by_checks(asking, ALL_PARTNERS, "compliance", [uuid4()]) == []
+        assert await submissions_store.find_by_checks(asking, ALL_PARTNERS, "eligibility", [uuid4()]) == []
+        assert await submissions_store.find_undecided(asking, partner, some["configuration_id"])
+        assert await submissions_store.with_exclusive_request(asking, ALL_PARTNERS, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await store.with_exclusive_request(asking, ALL_PARTNERS, several) == set(several)
+        assert await submissions_store.with_exclusive_request(asking, ALL_PARTNERS, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -187,7 +192,7 @@ async def test_the_appeals_of_a_page_are_found_by_an_index(world: World) -> None
         asking: Any = Explaining(reading)
         failed = await reading.fetch(f"select id from {RECORD} where status = 'failed' limit 25")
         page = [row["id"] for row in failed]
-        assert set(await store.list_latest_appeals(asking, ALL_PARTNERS, page)) == set(page)
+        assert set(await submissions_store.list_latest_appeals(asking, ALL_PARTNERS, page)) == set(page)
     assert "appeal_of_submission" in asking.indexes()
     assert "appeal" not in asking.scans()
 
@@ -196,12 +201,12 @@ async def test_the_appeals_of_a_page_are_found_by_an_index(world: World) -> None
     ("ended", "index"), [("answered", f"{RECORD}_to_forget"), ("undecided", f"{RECORD}_undecided_to_forget")]
 )
 async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_is(
-    world: World, ended: submissions.EndState, index: str
+    world: World, ended: submissions_domain.EndState, index: str
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await store_forgetting.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
-        assert await store_forgetting.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10) == 10
+        assert await submissions_store_erasure.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
 
@@ -212,8 +217,8 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
-        assert len(await agents.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10)) == 10
+        assert await agents_store.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
+        assert len(await agents_store.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
             select count(*) from {RECORD} s join agent_verification a on a.id = s.agent_verification_id
@@ -232,17 +237,22 @@ async def test_earlier_applications_are_found_from_indexes(world: World) -> None
         sql = f"select validation_request_id from {RECORD} where partner_id = $1 limit 1"
         request = await reading.fetchval(sql, partner.id)
         asking: Any = Explaining(reading)
-        assert len(await store_earlier.list_previous(asking, partner, None, [request], [], 100)) == 1
-        assert await store_earlier.list_previous(asking, partner, [uuid4()], None, ["fund"], 100) == []
-        assert len(await store_earlier.list_previous(asking, partner, None, None, ["fund", "399"], 100)) == 1
-        assert len(await store_earlier.list_previous(asking, partner, None, None, ["fu"], 100)) == 100
+        assert len(await submissions_store_previous.list_previous(asking, partner, None, [request], [], 100)) == 1
+        assert await submissions_store_previous.list_previous(asking, partner, [uuid4()], None, ["fund"], 100) == []
+        assert (
+            len(await submissions_store_previous.list_previous(asking, partner, None, None, ["fund", "399"], 100)) == 1
+        )
+        assert len(await submissions_store_previous.list_previous(asking, partner, None, None, ["fu"], 100)) == 100
     assert RECORD not in asking.scans()
 
 
 async def test_a_rare_word_of_an_earlier_application_is_found_by_the_index_of_words(world: World) -> None:
     async with world.service.db.read() as reading:
         asking: Any = Explaining(reading)
-        assert await store_earlier.list_previous(asking, world.large, None, None, ["nobody", "fund"], 100) == []
+        assert (
+            await submissions_store_previous.list_previous(asking, world.large, None, None, ["nobody", "fund"], 100)
+            == []
+        )
     assert RECORD not in asking.scans()
     assert f"{RECORD}_words" in asking.indexes()
 
@@ -255,9 +265,9 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         known = await status_views.load_status(asking, submission)
         assert (known.language, known.appeal is None, known.submission.status) == ("de", False, "failed")
         assert await status_views.language_of(asking, submission) == "de"
-        assert len(await applications.list_link_sends(asking, ALL_PARTNERS, submission)) == 1
-        assert await applications.find_submission(asking, ALL_PARTNERS, submission) is None
-        assert await documents.submission_of(asking, ALL_PARTNERS, submission) is None
+        assert len(await form_store.list_link_sends(asking, ALL_PARTNERS, submission)) == 1
+        assert await form_store.find_submission(asking, ALL_PARTNERS, submission) is None
+        assert await submission_documents_store.submission_of(asking, ALL_PARTNERS, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}
     assert asking.scans() <= {*small, "validation_submission_document"}, asking.scans()
@@ -274,11 +284,11 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals.oldest_erasable(asking, ALL_PARTNERS)
+        first = await appeals_store.oldest_erasable(asking, ALL_PARTNERS)
         assert first is not None
-        assert await appeals.erase_texts(asking, ALL_PARTNERS, first, 10) == 1
-        first = await questions.oldest_erasable(asking, ALL_PARTNERS)
+        assert await appeals_store.erase_texts(asking, ALL_PARTNERS, first, 10) == 1
+        first = await agents_store_mails.oldest_erasable(asking, ALL_PARTNERS)
         assert first is not None
-        assert await questions.erase_representation_requests(asking, ALL_PARTNERS, first, 10) == 1
+        assert await agents_store_mails.erase_representation_requests(asking, ALL_PARTNERS, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}
     assert {"appeal_to_erase", "agent_representation_request_to_erase"} <= asking.indexes()

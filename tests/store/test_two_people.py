@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from almoner.access.credentials.domain import AuditContext
-from almoner.access.operators import domain
+from almoner.access.operators import domain as operators_domain
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import LastAdministrator, NotIndependent, NotInvitable, OwnAccount, TokenNotOwn
 from almoner.access.people import service as people
@@ -190,14 +190,14 @@ async def test_nobody_makes_tokens_of_others_nor_more_than_ten(service: Service)
     async with service.db.write() as tx:
         with pytest.raises(TokenNotOwn):
             await operators.create_token(tx, by(tx, ada), bo, "his")
-        made = [await operators.create_token(tx, by(tx, bo), bo, f"n{n}") for n in range(domain.MAX_TOKENS)]
+        made = [await operators.create_token(tx, by(tx, bo), bo, f"n{n}") for n in range(operators_domain.MAX_TOKENS)]
         with pytest.raises(IncorrectParams, match="Revoke one first"):
             await operators.create_token(tx, by(tx, bo), bo, "one more")
         await operators.revoke_token(tx, by(tx, bo), made[0][0])
         await operators.create_token(tx, by(tx, bo), bo, "one more")
         await operators.revoke_all_tokens(tx, by(tx, ada), bo)
         assert [one.revoked_at for one in await operators.list_tokens(tx, bo.id)] == [tx.real_now] * (
-            domain.MAX_TOKENS + 1
+            operators_domain.MAX_TOKENS + 1
         )
 
 
@@ -340,7 +340,7 @@ async def test_two_administrators_taken_at_once_leave_one(service: Service) -> N
 async def test_five_invitations_a_day(service: Service) -> None:
     bo = await add(service, "finance")
     async with service.db.write() as tx:
-        for _ in range(domain.MAX_DAILY_INVITATIONS - 1):
+        for _ in range(operators_domain.MAX_DAILY_INVITATIONS - 1):
             await operators.resend_invitation(tx, BY, bo.id)
         with pytest.raises(NotInvitable, match="a day"):
             await operators.resend_invitation(tx, BY, bo.id)

@@ -11,7 +11,7 @@ import pytest
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import REGISTER_SOURCES
@@ -43,7 +43,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
 
 
 async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> Load:
-    return await flows.import_files(db, REGISTER_SOURCES[source], paths, as_of=as_of)
+    return await registers_flows.import_files(db, REGISTER_SOURCES[source], paths, as_of=as_of)
 
 
 def written(folder: Path, *files: File) -> list[Path]:

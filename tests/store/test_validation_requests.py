@@ -16,7 +16,8 @@ from almoner.nonprofits.organisations.domain import RegistryNumberTaken, Unliste
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.observability import selfcheck
-from almoner.validation.requests import store, store_evidence
+from almoner.validation.requests import store as requests_store
+from almoner.validation.requests import store_evidence as requests_store_evidence
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, Filters
 from tests.support import factories
 from tests.support.client import Client, data
@@ -273,11 +274,11 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         assert f"{RECORD}_words" not in await used(service, partner, Filters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
-            assert await store_evidence.list_evaluations(explaining, ALL_PARTNERS, some)
-            assert await store_evidence.find_latest(explaining, ALL_PARTNERS, some)
-            assert await store.list_pending(explaining, ALL_PARTNERS, factories.IRS, UUID(int=0), 10)
-            assert await store.find(explaining, partner, some)
-            assert await store.requests_by_document(explaining, ALL_PARTNERS, [some]) == {}
+            assert await requests_store_evidence.list_evaluations(explaining, ALL_PARTNERS, some)
+            assert await requests_store_evidence.find_latest(explaining, ALL_PARTNERS, some)
+            assert await requests_store.list_pending(explaining, ALL_PARTNERS, factories.IRS, UUID(int=0), 10)
+            assert await requests_store.find(explaining, partner, some)
+            assert await requests_store.requests_by_document(explaining, ALL_PARTNERS, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
 
@@ -286,7 +287,7 @@ async def used(service: Service, partner: Partner, filters: Filters, page: Page,
     """The indexes that answer a list, which reads no table whole."""
     async with service.db.read() as reading:
         tx: Any = Explaining(reading)
-        rows, total = await store.page(tx, partner, page, filters, sort)
+        rows, total = await requests_store.page(tx, partner, page, filters, sort)
         assert rows
         assert total or (filters == Filters() and sort == "id"), "the counters were passed by"
     assert not tx.scans() - {"list_counter"}, tx.scans()

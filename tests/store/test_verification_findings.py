@@ -5,9 +5,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.giving.disbursing.organisation_confirmations import store as confirmations
-from almoner.giving.disbursing.verifications import findings, store_findings
+from almoner.giving.disbursing.organisation_confirmations import store as organisation_confirmations_store
+from almoner.giving.disbursing.verifications import findings
 from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications import store_findings as verifications_store_findings
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.confirmations import asked
@@ -100,9 +101,13 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
 @pytest.mark.parametrize(
     ("sql", "values", "index"),
     [
-        (store_findings.NEWEST, ("00000000-0000-0000-0000-000000000000", "compliance"), "monetary_donation_finding_of"),
-        (store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
-        (confirmations.NEXT_ERASURE, (), "monetary_donation_confirmation_to_erase"),
+        (
+            verifications_store_findings.NEWEST,
+            ("00000000-0000-0000-0000-000000000000", "compliance"),
+            "monetary_donation_finding_of",
+        ),
+        (verifications_store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
+        (organisation_confirmations_store.NEXT_ERASURE, (), "monetary_donation_confirmation_to_erase"),
     ],
 )
 async def test_what_is_asked_often_is_read_from_an_index(

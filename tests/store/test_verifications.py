@@ -13,7 +13,7 @@ import pytest
 from asyncpg import Record
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications import store
+from almoner.giving.disbursing.verifications import store as verifications_store
 from almoner.giving.disbursing.verifications.domain import CHECK, CHECKS, VERIFICATION, VerificationFilters
 from almoner.kit.states import Lifecycle
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -288,11 +288,11 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 VerificationFilters(organisation_id=organisation),
                 VerificationFilters(organisation_id=organisation, status="pending"),
             ):
-                assert (await store.page(tx, partner, page, filters))[1] > 0
-            assert await store.verifications_of_organisations(tx, partner, [organisation])
-            assert await store.find_live(tx, partner, organisation)
-            assert await store.next_expiry_at(tx, ALL_PARTNERS)
-            await store.lock_due(tx, ALL_PARTNERS, 10)
+                assert (await verifications_store.page(tx, partner, page, filters))[1] > 0
+            assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
+            assert await verifications_store.find_live(tx, partner, organisation)
+            assert await verifications_store.next_expiry_at(tx, ALL_PARTNERS)
+            await verifications_store.lock_due(tx, ALL_PARTNERS, 10)
         for plan in listening.plans:
             assert "Seq Scan" not in plan, plan
         used = [set(re.findall(r'"Index Name": "(\w+)"', plan)) for plan in listening.plans]
@@ -313,7 +313,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await store.lock(holding, ALL_PARTNERS, held)
+        assert await verifications_store.lock(holding, ALL_PARTNERS, held)
         async with service.db.write() as tx:  # the free one, and what money of other tests began
             assert await verifications.expire_due(tx, 1000) >= 1
     async with service.db.write() as tx:

@@ -2,7 +2,8 @@
 
 import asyncpg
 
-from almoner.nonprofits.organisations import flows, store_index
+from almoner.nonprofits.organisations import flows as organisations_flows
+from almoner.nonprofits.organisations import store_index as organisations_store_index
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.database import TestDatabase
@@ -13,7 +14,7 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
     async with serving(empty_database) as service:
         await factories.nonprofit(service, name="Quokka Haven")
         async with service.db.read() as tx:
-            assert await store_index.warm_cache(tx, ALL_PARTNERS) == 0  # nobody added the extension
+            assert await organisations_store_index.warm_cache(tx, ALL_PARTNERS) == 0  # nobody added the extension
         connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
         await connection.execute("create extension pg_prewarm")
         parts = (
@@ -21,7 +22,7 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
         )
         least = await connection.fetchval(f"select sum(pg_relation_size(part)) from (values {parts}) found (part)")
         async with service.db.read() as tx:
-            everything = await store_index.warm_cache(tx, ALL_PARTNERS)
+            everything = await organisations_store_index.warm_cache(tx, ALL_PARTNERS)
         await connection.execute("set effective_cache_size = '8kB'")  # no room for what a page of results is made of
         found = await connection.fetchval("select prewarm_search()")
         parts = "('organisation'::regclass), ('organisation_pkey'), ('register_entry_current')"
@@ -29,8 +30,8 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
         await connection.close()
         assert found >= least > 0
         assert everything - found >= shown > 0
-        await flows.warm_search_cache(service.db)
-        await flows.warm_search_cache(service.db, within=0)  # a disk that is too slow is nobody's trouble
+        await organisations_flows.warm_search_cache(service.db)
+        await organisations_flows.warm_search_cache(service.db, within=0)  # a disk that is too slow is nobody's trouble
 
 
 async def test_nobody_else_may_have_it_read(empty_database: TestDatabase) -> None:

@@ -14,7 +14,8 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.screenings.domain import Hit, SubjectDetails
 from almoner.screening.screenings.screener import ListsChanged
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists import flows, service
+from almoner.screening.watchlists import flows as watchlists_flows
+from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefused
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -45,7 +46,7 @@ def rows(names: tuple[str, ...] = NAMES) -> list[list[str]]:
 
 
 async def load(db: Database, *files: Path, force: bool = False, source: OfacReader = SDN) -> Load:
-    return await flows.import_files(db, source, files, force=force)
+    return await watchlists_flows.import_files(db, source, files, force=force)
 
 
 async def current(db: Database, code: str = "ofac-sdn") -> list[str]:
@@ -119,11 +120,11 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, paths: Iterator[Path]) -> None:
     many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
     days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
-    await flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
+    await watchlists_flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
     with pytest.raises(LoadRefused, match="21 of the 100 entries that are loaded are not in it"):
         await load(db, write(next(paths), many[21:]))
     with pytest.raises(LoadRefused, match="it is of 2026-05-01, and what is loaded of 2026-05-03"):
-        await flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
+        await watchlists_flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
 
 
 async def test_files_of_something_else_are_refused_and_leave_no_trace(db: Database, tmp_path: Path) -> None:

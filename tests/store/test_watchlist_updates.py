@@ -15,9 +15,10 @@ from almoner.platform.observability import selfcheck
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists import flows, service
+from almoner.screening.watchlists import flows as watchlists_flows
+from almoner.screening.watchlists import service
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.ongoing.matches import checks
+from almoner.validation.ongoing.matches import checks as matches_checks
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
@@ -39,8 +40,8 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Service) -> None:
     sdn = OfacReader("ofac-sdn", "OFAC SDN, an excerpt", 1)
-    before = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
-    after = await flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
+    before = await watchlists_flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-01.csv"])
+    after = await watchlists_flows.import_files(alone.db, sdn, [DATA / "sdn_2024-05-03.csv"])
     assert (after.added, after.removed, after.changed) == (7, 8, 0)
     assert (before.version[:10], after.version[:10]) == ("2024-05-01", "2024-05-03")
     async with alone.db.read() as tx:
@@ -167,5 +168,5 @@ async def snapshot(service: Service) -> list[tuple[object, ...]]:
 
 
 async def self_check(service: Service) -> list[str]:
-    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, matches_checks.checks)
     return [finding.check.name for finding in outcome.findings]

@@ -11,7 +11,7 @@ import asyncpg
 from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import verification as audit_proof
+from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import ChainVerification
@@ -66,7 +66,7 @@ class Log:
 
     async def prove(self, *, heads: bool = True) -> ChainVerification:
         """What the verifier says."""
-        return await audit_proof.verify_chain(self.service.db, self.scope, self.folder if heads else None)
+        return await audit_verification.verify_chain(self.service.db, self.scope, self.folder if heads else None)
 
     @asynccontextmanager
     async def tampering(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:

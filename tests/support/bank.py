@@ -6,17 +6,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from almoner.giving.banking.bank_statements import flows as lines
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements.domain import Statement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
-from almoner.giving.banking.payment_files import flows, service
+from almoner.giving.banking.payment_files import flows as payment_files_flows
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.banking.payment_files.service import CreatedFile
-from almoner.giving.disbursing.disbursements import flows as payouts
-from almoner.giving.disbursing.disbursements import service as payout_service
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountProposal, Address, PayeeAccount
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -49,7 +50,7 @@ def own(folder: Path, currency: str) -> OwnAccount:
     """Our account of a currency, from a file as an administrator writes it."""
     file = folder / "accounts.toml"
     file.write_text(OWN)
-    return service.load_own_accounts(file)[currency]
+    return payment_files.load_own_accounts(file)[currency]
 
 
 def proposal(
@@ -63,7 +64,9 @@ def proposal(
     """What somebody says of a nonprofit's account."""
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
-    return AccountProposal(organisation_id, currency, holder, payees.parse_numbers({"iban": iban, "bic": bic}), address)
+    return AccountProposal(
+        organisation_id, currency, holder, payee_bank_accounts.parse_numbers({"iban": iban, "bic": bic}), address
+    )
 
 
 async def account(
@@ -78,21 +81,21 @@ async def account(
     async with service_.db.write() as tx:
         named = await organisations.get(tx, ALL_PARTNERS, uuid_of(service_, "organisation", organisation))
         given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
-        made = await payees.propose(tx, given, note="letter", by="one")
+        made = await payee_bank_accounts.propose(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.reviews_needed]:
         async with service_.db.write() as tx:
-            made = await payees.approve(tx, made.id, number=iban, note="telephone", by=officer)
+            made = await payee_bank_accounts.approve(tx, made.id, number=iban, note="telephone", by=officer)
     return made
 
 
 async def sent(service_: Service) -> None:
     """Payouts are sent as in production: nobody confirms them yet."""
-    await payouts.collect_all_batches(service_.db, DisbursementRules())
+    await disbursements_flows.collect_all_batches(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
-        waiting = await payout_service.ids_with_status(tx, "PENDING")
+        waiting = await disbursements.ids_with_status(tx, "PENDING")
     for payout in waiting:
         async with service_.db.write() as tx:
-            await payout_service.send_batch(tx, payout, DisbursementRules())
+            await disbursements.send_batch(tx, payout, DisbursementRules())
 
 
 async def in_a_file(service_: Service) -> PaymentFile:
@@ -109,19 +112,19 @@ async def in_a_file(service_: Service) -> PaymentFile:
 async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> CreatedFile:
     """A file of what was sent."""
     async with service_.db.write() as tx:
-        return await service.create_file(tx, ours, on or tx.now.date(), by=by)
+        return await payment_files.create_file(tx, ours, on or tx.now.date(), by=by)
 
 
 async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
     """A file goes to the bank."""
     async with service_.db.write() as tx:
-        return service.released_content(tx, await service.release(tx, file.id, by=by))
+        return payment_files.released_content(tx, await payment_files.release(tx, file.id, by=by))
 
 
 async def withdrawn(service_: Service, file: PaymentFile) -> None:
     """A file never goes to the bank."""
     async with service_.db.write() as tx:
-        await service.withdraw(tx, file.id, note="not this one", by="one")
+        await payment_files.withdraw(tx, file.id, note="not this one", by="one")
 
 
 async def heard(service_: Service, content: bytes) -> StatusReportResult:
@@ -130,13 +133,13 @@ async def heard(service_: Service, content: bytes) -> StatusReportResult:
     async def record(_tx: Tx, _file: PaymentFile, _counts: dict[BankOutcome, int]) -> None:
         return None
 
-    return await flows.import_status_report(service_.db, content, by="officer", record=record)
+    return await payment_files_flows.import_status_report(service_.db, content, by="officer", record=record)
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:
     """Our accounts by currency, from a file as an administrator writes it."""
     own(folder, "EUR")
-    return service.load_own_accounts(folder / "accounts.toml")
+    return payment_files.load_own_accounts(folder / "accounts.toml")
 
 
 async def stated(
@@ -147,7 +150,9 @@ async def stated(
     async def record(_tx: Tx, _statements: Sequence[Statement], _looked: ImportProgress) -> None:
         return None
 
-    return await lines.import_statements(service_.db, content, mapping, own=ours, by="officer", record=record)
+    return await bank_statements_flows.import_statements(
+        service_.db, content, mapping, own=ours, by="officer", record=record
+    )
 
 
 def answer(

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerAccount
 from tests.support.service import Service
@@ -12,32 +12,32 @@ PROVIDER = "test"
 
 async def owed(service: Service, organisation: str, currency: str = "USD") -> int:
     """What we owe to a nonprofit, in minor units."""
-    return await _credit(service, books.liability_account(_id(service, organisation), currency))
+    return await _credit(service, ledger_domain.liability_account(_id(service, organisation), currency))
 
 
 async def on_its_way(service: Service, organisation: str, currency: str = "USD") -> int:
     """What is on its way to a nonprofit."""
-    return await _credit(service, books.in_transit_account(_id(service, organisation), currency))
+    return await _credit(service, ledger_domain.in_transit_account(_id(service, organisation), currency))
 
 
 async def held(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What the provider holds for us."""
-    return -await _credit(service, books.clearing_account(provider, currency))
+    return -await _credit(service, ledger_domain.clearing_account(provider, currency))
 
 
 async def in_bank(service: Service, currency: str) -> int:
     """What our bank account holds."""
-    return -await _credit(service, books.bank_account(currency))
+    return -await _credit(service, ledger_domain.bank_account(currency))
 
 
 async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What providers kept and no gift bore."""
-    return -await _credit(service, books.fees_account(provider, currency))
+    return -await _credit(service, ledger_domain.fees_account(provider, currency))
 
 
 async def disputed(service: Service, currency: str, provider: str = PROVIDER) -> int:
     """What donors' banks have drawn and may give back."""
-    return -await _credit(service, books.disputed_account(provider, currency))
+    return -await _credit(service, ledger_domain.disputed_account(provider, currency))
 
 
 async def balanced(service: Service) -> bool:

@@ -12,7 +12,7 @@ from almoner.adapters.payments_test import TestProvider
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
-from almoner.provider_test import service as simulator
+from almoner.provider_test import service as provider_test
 from almoner.provider_test.app import ProviderTest
 from almoner.provider_test.domain import Card
 from tests.support.fake_provider import SECRET
@@ -30,17 +30,17 @@ class Till:
     async def pay_with_card(self, payment: str) -> None:
         """The donor pays with a card that works."""
         async with self.service.db.write() as tx:
-            await simulator.pay_with_card(tx, payment, Card("4242424242424242"))
+            await provider_test.pay_with_card(tx, payment, Card("4242424242424242"))
 
     async def open_dispute(self, payment: str) -> None:
         """The donor's bank wants it back."""
         async with self.service.db.write() as tx:
-            await simulator.open_dispute(tx, payment)
+            await provider_test.open_dispute(tx, payment)
 
     async def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
         """The donor's bank decides."""
         async with self.service.db.write() as tx:
-            await simulator.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
+            await provider_test.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
 
     async def payments(self, reference: str) -> list[str]:
         """What it was asked to collect under a reference of ours."""

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.gift_aid.claims import domain
-from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
+from almoner.giving.gift_aid.claims import hmrc_schedule
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import DraftResult, GiftAidClaim
 from almoner.kit.time import iso
 from tests.support import factories
@@ -50,7 +50,9 @@ class Cause:
         self.service.clock.advance(seconds=1)
         async with self.service.db.write() as tx:
             moment = before or tx.now
-            return await claiming.draft_claim(tx, self.id, moment, year=domain.TAX_YEAR, together=together, by=BY)
+            return await gift_aid_claims.draft_claim(
+                tx, self.id, moment, year=gift_aid_claims_domain.TAX_YEAR, together=together, by=BY
+            )
 
     async def drafted(self) -> GiftAidClaim:
         """A draft, in which there is something."""
@@ -62,25 +64,25 @@ class Cause:
         """A claim that HMRC has."""
         claim = await self.drafted()
         async with self.service.db.write() as tx:
-            return await claiming.mark_submitted(tx, claim.id, "CH-1", by=BY)
+            return await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
 
     async def paid(self) -> GiftAidClaim:
         """A claim that HMRC has paid."""
         claim = await self.submitted()
         async with self.service.db.write() as tx:
-            return await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
+            return await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
 
     async def written(self, claim: GiftAidClaim) -> list[str]:
         """The lines of a schedule."""
         async with self.service.db.read() as tx:
-            titles, *lines = (await claiming.schedule_csv(tx, claim.id)).splitlines()
-        assert tuple(titles.split(",")) == schedule.COLUMNS
+            titles, *lines = (await gift_aid_claims.schedule_csv(tx, claim.id)).splitlines()
+        assert tuple(titles.split(",")) == hmrc_schedule.COLUMNS
         return lines
 
     async def adjusted(self) -> list[tuple[str, int, int]]:
         """What has to go back, the oldest first: why, how much of the gift, and what no claim took off yet."""
         async with self.service.db.read() as tx:
-            found = await claiming.newest_adjustments(tx, self.id, 100)
+            found = await gift_aid_claims.newest_adjustments(tx, self.id, 100)
         return [(one.reason, one.minor, one.left_minor) for one in reversed(found)]
 
 

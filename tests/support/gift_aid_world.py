@@ -10,7 +10,7 @@ from uuid import UUID
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.time import iso
@@ -109,7 +109,7 @@ class World:
         chosen = self.chance.choice(living)
         since = self.service.clock.now() - self.chance.randint(0, 9) * DAY
         async with self.service.db.write() as tx:
-            await claiming.cancel_declaration(tx, uuid_of(self.service, "giftaid", chosen.id), since)
+            await gift_aid_claims.cancel_declaration(tx, uuid_of(self.service, "giftaid", chosen.id), since)
         chosen.cancelled = since
         for one in self.gifts:
             if one.declaration == chosen.id and one.made >= since:
@@ -209,13 +209,13 @@ class World:
         claim = self.chance.choice(claims)
         async with self.service.db.write() as tx:
             if claim.status == "drafted" and self.chance.random() < 0.8:
-                await claiming.mark_submitted(tx, claim.id, "CH-1", by=BY)
+                await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
             elif claim.status == "drafted":
-                await claiming.withdraw_draft(tx, claim.id, "anew", by=BY)
+                await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", by=BY)
             elif self.chance.random() < 0.7:
-                await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
+                await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
             else:
-                await claiming.mark_rejected(tx, claim.id, "anew", by=BY)
+                await gift_aid_claims.mark_rejected(tx, claim.id, "anew", by=BY)
 
     async def pass_time(self) -> None:
         """Some days pass."""
@@ -248,7 +248,7 @@ class World:
     async def claims(self) -> list[GiftAidClaim]:
         """Those of the charities."""
         async with self.service.db.read() as tx:
-            return [one for of in self.causes[:2] for one in await claiming.newest_claims(tx, of.id, 1000)]
+            return [one for of in self.causes[:2] for one in await gift_aid_claims.newest_claims(tx, of.id, 1000)]
 
     async def settle(self) -> None:
         """Banks decide, all that is under way is paid, all that can be claimed is claimed, until nothing is left."""
@@ -259,21 +259,21 @@ class World:
         for claim in await self.claims():
             async with self.service.db.write() as tx:
                 if claim.status == "drafted":
-                    await claiming.withdraw_draft(tx, claim.id, "anew", by=BY)
+                    await gift_aid_claims.withdraw_draft(tx, claim.id, "anew", by=BY)
                 elif claim.status == "submitted":
-                    await claiming.mark_paid(tx, claim.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
         for of in self.causes[:2]:
             while (drafted := await of.draft()).claim is not None:
                 async with self.service.db.write() as tx:
-                    await claiming.mark_submitted(tx, drafted.claim.id, "CH-2", by=BY)
-                    await claiming.mark_paid(tx, drafted.claim.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_submitted(tx, drafted.claim.id, "CH-2", by=BY)
+                    await gift_aid_claims.mark_paid(tx, drafted.claim.id, None, note=None, by=BY)
 
     async def position(self, of: Cause) -> tuple[int, int]:
         """What HMRC has paid a charity for, less what was taken off; and what is still to be taken off."""
         async with self.service.db.read() as tx:
-            claims = [one for one in await claiming.newest_claims(tx, of.id, 1000) if one.status == "paid"]
+            claims = [one for one in await gift_aid_claims.newest_claims(tx, of.id, 1000) if one.status == "paid"]
             paid: set[UUID] = {one.id for one in claims}
-            left = [one for one in await claiming.newest_adjustments(tx, of.id, 1000) if one.claim_id in paid]
+            left = [one for one in await gift_aid_claims.newest_adjustments(tx, of.id, 1000) if one.claim_id in paid]
         return sum(one.minor - one.deducted_minor for one in claims), sum(one.left_minor for one in left)
 
     async def expect(self) -> None:

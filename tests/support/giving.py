@@ -8,12 +8,12 @@ from uuid import UUID
 import httpx
 from starlette.routing import Router
 
-from almoner.giving.accounting.disputes import flows as disputes
+from almoner.giving.accounting.disputes import flows as disputes_flows
 from almoner.giving.accounting.disputes.flows import DisputeContext
-from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.refunds.flows import RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from almoner.giving.checkout.donations.flows import PaymentContext
@@ -50,22 +50,22 @@ class Giving:
 
     async def disputed(self, payment: str) -> None:
         """Act on a notice about disputes."""
-        await disputes.handle_provider_webhook(
+        await disputes_flows.handle_provider_webhook(
             DisputeContext(self.service.db, self.provider, DisbursementRules()), payment
         )
 
     async def refunded(self, payment: str, refund: str) -> None:
         """Act on a notice about a refund."""
         looks = cast("RefundStatusReader", self.provider)  # the provider in memory tells of none
-        await refunds.handle_provider_webhook(RefundContext(self.service.db, looks), payment, refund)
+        await refunds_flows.handle_provider_webhook(RefundContext(self.service.db, looks), payment, refund)
 
     async def begin(self, chosen: DonationDetails | None = None) -> SessionDonation:
         """The donor goes on to pay."""
-        return await flows.start_payment(self.work, self.session_id, chosen or gift())
+        return await donations_flows.start_payment(self.work, self.session_id, chosen or gift())
 
     async def come_back(self) -> SessionDonation:
         """The browser returns from the provider."""
-        return await flows.return_from_provider(self.work, self.session_id)
+        return await donations_flows.return_from_provider(self.work, self.session_id)
 
     async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
         """The provider sends a notice."""

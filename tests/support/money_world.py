@@ -13,35 +13,35 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.accounting.disputes import jobs as dispute_jobs
-from almoner.giving.accounting.reassignments import jobs as reassignment_jobs
+from almoner.giving.accounting.disputes import jobs as disputes_jobs
+from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.reassignments import service as reassignments
-from almoner.giving.accounting.refunds import jobs as refund_jobs
+from almoner.giving.accounting.refunds import jobs as refunds_jobs
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
-from almoner.giving.accounting.settlements import flows as settlements
-from almoner.giving.accounting.settlements import jobs as settlement_jobs
+from almoner.giving.accounting.settlements import flows as settlements_flows
+from almoner.giving.accounting.settlements import jobs as settlements_jobs
 from almoner.giving.accounting.settlements.domain import ImportInterrupted, ReportRefused
 from almoner.giving.accounting.suspense import jobs as suspense_jobs
-from almoner.giving.checkout.donation_requests import jobs as asking_jobs
+from almoner.giving.checkout.donation_requests import jobs as donation_requests_jobs
 from almoner.giving.checkout.donation_requests.domain import RequestRefused
-from almoner.giving.checkout.donations import flows as paying
-from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations import flows as donations_flows
+from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
-from almoner.giving.checkout.sessions import jobs as session_jobs
+from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
-from almoner.giving.disbursing.disbursements import flows as payouts
-from almoner.giving.disbursing.disbursements import jobs as payout_jobs
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
-from almoner.giving.disbursing.verifications import jobs as verification_jobs
-from almoner.giving.gift_aid.claims import jobs as claim_jobs
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
+from almoner.giving.disbursing.verifications import jobs as verifications_jobs
+from almoner.giving.gift_aid.claims import jobs as claims_jobs
 from almoner.job_registry import WatchlistScreening
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.money import Money
-from almoner.platform.database import transactions as databases
+from almoner.platform.database import transactions
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
@@ -103,28 +103,28 @@ class World(Directly, Back, Claiming, Transferring):
     def background(self) -> BackgroundWorker:
         """Jobs, sweeps and reactions of everything that moves money."""
         handlers = {
-            **donation_jobs.handlers(self.provider),
+            **donations_jobs.handlers(self.provider),
             **suspense_jobs.handlers(self.provider),
-            **payout_jobs.handlers(RULES, self.service.services.telemetry),
-            **verification_jobs.handlers(WatchlistScreening(Screener()), payees.first_approved_account),
-            **asking_jobs.handlers,
-            **refund_jobs.handlers(self.provider),
-            **dispute_jobs.handlers(self.provider, RULES),
-            **dispute_jobs.recovery_handlers(RULES),
-            **reassignment_jobs.handlers(RULES),
-            **claim_jobs.handlers,
+            **disbursements_jobs.handlers(RULES, self.service.services.telemetry),
+            **verifications_jobs.handlers(WatchlistScreening(Screener()), payee_bank_accounts.first_approved_account),
+            **donation_requests_jobs.handlers,
+            **refunds_jobs.handlers(self.provider),
+            **disputes_jobs.handlers(self.provider, RULES),
+            **disputes_jobs.recovery_handlers(RULES),
+            **reassignments_jobs.handlers(RULES),
+            **claims_jobs.handlers,
         }
         schedules = (
-            *session_jobs.schedules,
-            *donation_jobs.schedules,
-            *settlement_jobs.schedules,
+            *sessions_jobs.schedules,
+            *donations_jobs.schedules,
+            *settlements_jobs.schedules,
             *suspense_jobs.schedules,
-            *verification_jobs.schedules,
-            *asking_jobs.schedules,
-            *dispute_jobs.schedules,
-            *payout_jobs.schedules(sandbox=True),
+            *verifications_jobs.schedules,
+            *donation_requests_jobs.schedules,
+            *disputes_jobs.schedules,
+            *disbursements_jobs.schedules(sandbox=True),
         )
-        reactions = (*payout_jobs.reactions, *dispute_jobs.reactions, *claim_jobs.reactions)
+        reactions = (*disbursements_jobs.reactions, *disputes_jobs.reactions, *claims_jobs.reactions)
         duties = BackgroundTasks(handlers, reactions, schedules)
         return BackgroundWorker(self.db, duties, self.service.services.telemetry)
 
@@ -160,11 +160,11 @@ class World(Directly, Back, Claiming, Transferring):
     async def begin(self) -> None:
         """A donor chooses an amount, or another one."""
         chosen = gift(self.chance.choice((2500, 2500, 4000)), CURRENCY)
-        await paying.start_payment(self.work, self._some().session_id, chosen)
+        await donations_flows.start_payment(self.work, self._some().session_id, chosen)
 
     async def come_back(self) -> None:
         """A browser returns from the provider."""
-        await paying.return_from_provider(self.work, self._some().session_id)
+        await donations_flows.return_from_provider(self.work, self._some().session_id)
 
     async def pay(self) -> None:
         """A donor pays what was asked, or (by a fault at the provider) something else."""
@@ -203,7 +203,7 @@ class World(Directly, Back, Claiming, Transferring):
             {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.real_now()
         )
         for _ in range(times):
-            await paying.handle_provider_webhook(self.work, event)
+            await donations_flows.handle_provider_webhook(self.work, event)
 
     async def time_passes(self) -> None:
         """Business time, and enough real time for the leases of the dead."""
@@ -234,8 +234,8 @@ class World(Directly, Back, Claiming, Transferring):
             return
         self.reports += 1
         head = f"report {self.reports},{self.service.clock.now():%Y-%m-%d},{currency}"
-        content = "\n".join([",".join((*settlements.COLUMNS, "refund")), *(f"{head},{row}" for row in rows)])
-        await settlements.import_report(self.db, PROVIDER, content.encode())
+        content = "\n".join([",".join((*settlements_flows.COLUMNS, "refund")), *(f"{head},{row}" for row in rows)])
+        await settlements_flows.import_report(self.db, PROVIDER, content.encode())
         if not wrong:
             self.reported |= set(lines)
 
@@ -249,19 +249,21 @@ class World(Directly, Back, Claiming, Transferring):
 
     async def pay_out(self) -> None:
         """An officer runs the payouts."""
-        await payouts.run_disbursements(self.db, RULES)
+        await disbursements_flows.run_disbursements(self.db, RULES)
 
     async def bank_returns(self) -> None:
         """A bank sends a payout back."""
         if found := await self.ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
             returned = self.chance.choice(found)
-            came_back = await payouts.mark_returned(self.db, returned, "account closed", recorded_by="officer")
+            came_back = await disbursements_flows.mark_returned(
+                self.db, returned, "account closed", recorded_by="officer"
+            )
             if self.chance.random() < 0.7:
                 await self._release(came_back.organisation_id)
 
     async def _release(self, organisation_id: UUID) -> None:
         async with self.db.write() as tx:
-            await holding.release_holds(
+            await disbursements.release_holds(
                 tx, ALL_PARTNERS, organisation_id, note="by mail", decided_by="officer", rules=RULES
             )
 
@@ -374,7 +376,7 @@ class World(Directly, Back, Claiming, Transferring):
 async def begun(service: Service, seed: int, *, crashes: float) -> AsyncIterator[World]:
     """A world with four charities. ``crashes``: how many of the boundaries of transactions are fatal."""
     tenant = await service.tenant()
-    pool = await databases.open_pool(service.database.dsn, 10)
+    pool = await transactions.open_pool(service.database.dsn, 10)
     db = Fallible(pool, service.db.deployment)
     db.chance, db.share = random.Random(seed + 1), crashes
     nonprofits = [await charity(service) for _ in range(4)]

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from almoner.giving.accounting.disputes import flows as disputing
+from almoner.giving.accounting.disputes import flows as disputes_flows
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.suspense import service as suspense
@@ -117,7 +117,7 @@ class Back:
     async def _tell_of_dispute(self, payment: str, times: int) -> None:
         for _ in range(times):
             await self._tell(payment, 1)
-            await disputing.handle_provider_webhook(DisputeContext(self.db, self.provider, RULES), payment)
+            await disputes_flows.handle_provider_webhook(DisputeContext(self.db, self.provider, RULES), payment)
 
     async def _tell(self, payment: str, times: int) -> None:
         raise NotImplementedError

@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.accounting.reassignments import jobs as following
+from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.reassignments import service as reassignments
-from almoner.giving.gift_aid.claims import service as claiming
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import TAX_YEAR, ClaimRefused, GiftAidClaim
 from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
 from almoner.platform.database.transactions import Database
@@ -40,7 +40,7 @@ class Claiming:
             return
         with suppress(GiftAidRefused):  # cancelled by another meanwhile
             async with self.db.write() as tx:
-                await claiming.cancel_declaration(tx, self.chance.choice(living), None)
+                await gift_aid_claims.cancel_declaration(tx, self.chance.choice(living), None)
 
     async def claim(self) -> None:
         """A charity drafts a claim of what was given until now, if there is something to claim."""
@@ -55,13 +55,15 @@ class Claiming:
         claim_id = self.chance.choice(found)
         with suppress(ClaimRefused):  # somebody else was faster
             async with self.db.write() as tx:
-                drafted = (await claiming.get(tx, claim_id)).status == "drafted"
+                drafted = (await gift_aid_claims.get(tx, claim_id)).status == "drafted"
                 if self.chance.random() < 0.2:
-                    await (claiming.withdraw_draft if drafted else claiming.mark_rejected)(tx, claim_id, "anew", by=BY)
+                    await (gift_aid_claims.withdraw_draft if drafted else gift_aid_claims.mark_rejected)(
+                        tx, claim_id, "anew", by=BY
+                    )
                 elif drafted:
-                    await claiming.mark_submitted(tx, claim_id, "CH-1", by=BY)
+                    await gift_aid_claims.mark_submitted(tx, claim_id, "CH-1", by=BY)
                 else:
-                    await claiming.mark_paid(tx, claim_id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, by=BY)
 
     async def merge(self) -> None:
         """A register says that the last nonprofit went over into the first, or that it did not; or nothing of it."""
@@ -69,13 +71,13 @@ class Claiming:
         if chance < 0.3:
             await self._merge(gone=chance < 0.2)
         async with self.db.write() as tx:
-            await following.on_register_changed(tx, [])
+            await reassignments_jobs.on_register_changed(tx, [])
 
     async def follow_merged(self) -> None:
         """At last it did."""
         await self._merge(gone=True)
         async with self.db.write() as tx:
-            await following.on_register_changed(tx, [])
+            await reassignments_jobs.on_register_changed(tx, [])
 
     async def _merge(self, *, gone: bool) -> None:
         async with self.db.write() as tx:
@@ -94,27 +96,29 @@ class Claiming:
         """All that is under way is paid, and all that can be claimed is claimed."""
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'drafted'"):
             async with self.db.write() as tx:
-                await claiming.withdraw_draft(tx, claim_id, "anew", by=BY)
+                await gift_aid_claims.withdraw_draft(tx, claim_id, "anew", by=BY)
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'submitted'"):
             async with self.db.write() as tx:
-                await claiming.mark_paid(tx, claim_id, None, note=None, by=BY)
+                await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, by=BY)
         for name in self.nonprofits:
             while (drafted := await self._draft(self._uuid(name))) is not None:
                 async with self.db.write() as tx:
-                    await claiming.mark_submitted(tx, drafted.id, "CH-2", by=BY)
-                    await claiming.mark_paid(tx, drafted.id, None, note=None, by=BY)
+                    await gift_aid_claims.mark_submitted(tx, drafted.id, "CH-2", by=BY)
+                    await gift_aid_claims.mark_paid(tx, drafted.id, None, note=None, by=BY)
 
     async def expect_claims(self, donations: list[dict[str, Any]]) -> None:
         """HMRC has paid for what is left of gifts that bear a declaration, to the penny; no gift was left behind."""
         async with self.db.read() as tx:
             for name in self.nonprofits:
                 claims = [
-                    one for one in await claiming.newest_claims(tx, self._uuid(name), 10_000) if one.status == "paid"
+                    one
+                    for one in await gift_aid_claims.newest_claims(tx, self._uuid(name), 10_000)
+                    if one.status == "paid"
                 ]
                 paid = {one.id for one in claims}
                 left = [
                     one
-                    for one in await claiming.newest_adjustments(tx, self._uuid(name), 10_000)
+                    for one in await gift_aid_claims.newest_adjustments(tx, self._uuid(name), 10_000)
                     if one.claim_id in paid
                 ]
                 standing = [
@@ -130,7 +134,7 @@ class Claiming:
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5
         async with self.db.write() as tx:
-            return (await claiming.draft_claim(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
+            return (await gift_aid_claims.draft_claim(tx, of, tx.now, year=TAX_YEAR, together=together, by=BY)).claim
 
     def _uuid(self, organisation: str) -> UUID:
         found = self.service.db.deployment.ids.parse("organisation", organisation)

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
-from almoner.giving.checkout.donation_requests import flows as asking
-from almoner.giving.checkout.donation_requests import service as asked
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
@@ -49,7 +49,7 @@ class Directly:
     async def ask(self) -> None:
         """The partner is asked for its direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
-            await asking.invoice_partner(self.db, UninvoicedGroup(found[0], CURRENCY), now_asked=True)
+            await donation_requests_flows.invoice_partner(self.db, UninvoicedGroup(found[0], CURRENCY), now_asked=True)
 
     async def partner_pays(self) -> None:
         """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
@@ -62,19 +62,23 @@ class Directly:
     async def note_transfer(self, reference: str) -> None:
         of, money = self.transfers[reference]
         with suppress(RequestRefused):  # noted before
-            await asking.receive_payment(self.db, ALL_PARTNERS, of, money, reference, recorded_by="officer")
+            await donation_requests_flows.receive_payment(
+                self.db, ALL_PARTNERS, of, money, reference, recorded_by="officer"
+            )
 
     async def return_over(self) -> None:
         """An officer sends back what was more than asked for."""
         if found := await self.ids("select id from request_payment where status = 'held' order by id"):
             async with self.db.write() as tx:
-                await asked.return_overpayment(tx, self.chance.choice(found), note="by mail", decided_by="officer")
+                await donation_requests.return_overpayment(
+                    tx, self.chance.choice(found), note="by mail", decided_by="officer"
+                )
 
     async def apply_over(self) -> None:
         """An officer has what was more than asked for pay another request, or tries to."""
         held = await self.ids("select id from request_payment where status = 'held' order by id")
         if held and (requests := await self.ids("select id from donation_request where status <> 'PAID' order by id")):
-            await asking.apply_overpayment(
+            await donation_requests_flows.apply_overpayment(
                 self.db,
                 self.chance.choice(held),
                 self.chance.choice(requests),

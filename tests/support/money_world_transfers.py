@@ -8,16 +8,16 @@ from itertools import count
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import RefundNotPossible
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import DecisionRefused
-from almoner.giving.banking.bank_statements import flows as bank
-from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import Statement
 from almoner.giving.banking.bank_statements.flows import ImportProgress
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.donations import flows as paying
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.platform.database.transactions import Database, Tx
@@ -76,14 +76,14 @@ class Transferring:
 
     async def choose_transfer(self) -> None:
         """A donor asks where to transfer an amount, or another one."""
-        await paying.start_transfer(
+        await donations_flows.start_transfer(
             self.work, self._some().session_id, gift(self.chance.choice((2500, 4000)), CURRENCY)
         )
 
     async def confirm_transfer(self) -> None:
         """A donor says that it was sent."""
         async with self.db.write() as tx:
-            await transfers.confirm_sent(tx, self._some().session_id)
+            await bank_transfers.confirm_sent(tx, self._some().session_id)
 
     async def transfer_arrives(self) -> None:
         """Our bank tells of money with a reference: in time or late, the first one or another, mostly of its amount."""
@@ -112,7 +112,7 @@ class Transferring:
         ):
             with suppress(DecisionRefused):
                 async with self.db.write() as tx:
-                    await transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
+                    await bank_transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
 
     async def send_back(self) -> None:
         """An officer decides that what is held goes back."""
@@ -138,7 +138,7 @@ class Transferring:
     async def _note(self, owed: Back, name: str) -> None:
         async with self.db.write() as tx:
             if owed.gift:
-                await refunding.record_manual_refund(tx, owed.id, name, "by bank", BY)
+                await refunds.record_manual_refund(tx, owed.id, name, "by bank", BY)
             else:
                 await suspense.record_manual_refund(tx, owed.id, name, "by bank", BY)
 
@@ -185,7 +185,7 @@ class Transferring:
         return self.stated[-1]
 
     async def _state(self, content: bytes) -> None:
-        await bank.import_statements(self.db, content, None, by=BY, record=_unrecorded)
+        await bank_statements_flows.import_statements(self.db, content, None, by=BY, record=_unrecorded)
 
     async def settle_transfers(self) -> None:
         """Every statement is imported, officers send back what waits for it, and dismiss what is told twice."""
@@ -199,7 +199,7 @@ class Transferring:
             "select id from bank_statement_line where status = 'open' and reason = 'seen_before'"
         ):
             async with self.db.write() as tx:
-                await bank_lines.dismiss_line(tx, line_id, note="told before", by=BY)
+                await bank_statements.dismiss_line(tx, line_id, note="told before", by=BY)
 
     async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
         """Each movement once: it paid a gift, or was held and went back or became one; nothing of it waits."""

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.disbursing.disbursements import flows
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -57,22 +57,24 @@ async def payouts(api: Client, **filters: Any) -> list[dict[str, Any]]:
 
 async def run(service: Service, rules: DisbursementRules | None = None) -> RunResult:
     """Payouts are run."""
-    return await flows.run_disbursements(service.db, rules or DisbursementRules())
+    return await disbursements_flows.run_disbursements(service.db, rules or DisbursementRules())
 
 
 async def came_back(service: Service, payout: dict[str, Any], reason: str = "account closed") -> None:
     """The bank has returned a payout, and an officer says so."""
-    await flows.mark_returned(service.db, uuid_of(service, "disbursement", payout["id"]), reason, recorded_by="officer")
+    await disbursements_flows.mark_returned(
+        service.db, uuid_of(service, "disbursement", payout["id"]), reason, recorded_by="officer"
+    )
 
 
 async def hold(service: Service, organisation: str) -> None:
     """An officer stops payouts to a nonprofit."""
-    await _decide(service, organisation, holding.hold_organisation)
+    await _decide(service, organisation, disbursements.hold_organisation)
 
 
 async def release(service: Service, organisation: str) -> None:
     """An officer lets a nonprofit be paid again."""
-    await _decide(service, organisation, holding.release_holds)
+    await _decide(service, organisation, disbursements.release_holds)
 
 
 async def _decide(service: Service, organisation: str, decide: Callable[..., Awaitable[object]]) -> None:

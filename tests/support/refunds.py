@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.accounting.refunds import flows
+from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.checkout.payments.ports import PaymentProvider
@@ -46,7 +46,7 @@ async def of(service: Service, record: dict[str, Any]) -> list[Refund]:
 
 async def send(service: Service, provider: PaymentProvider, refund_id: UUID) -> None:
     """The provider is asked for one."""
-    await flows.send_refund(service.db, provider, refund_id)
+    await refunds_flows.send_refund(service.db, provider, refund_id)
 
 
 async def by_hand(service: Service, refund_id: UUID, called: str) -> Refund:

@@ -1,6 +1,6 @@
 """Reports of a payment provider for tests, and what their import finds."""
 
-from almoner.giving.accounting.settlements import flows
+from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements.domain import Settlement
 from tests.support.factories import unique
 from tests.support.service import Service
@@ -26,7 +26,7 @@ def report(*lines: Row, currency: str = "USD", reference: str | None = None) -> 
 
 async def imported(service: Service, content: bytes, provider: str = "fake") -> Settlement:
     """What became of a report."""
-    return await flows.import_report(service.db, provider, content)
+    return await settlements_flows.import_report(service.db, provider, content)
 
 
 async def reasons(service: Service, *payments: str) -> list[str]:

@@ -3,7 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from almoner.giving.checkout.donation_requests import domain, flows
+from almoner.giving.checkout.donation_requests import domain as donation_requests_domain
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests.domain import RequestPayment
 from almoner.giving.checkout.donation_requests.flows import RunResult
 from almoner.kit.money import Money
@@ -39,7 +40,7 @@ async def donations_of(api: Client, request: dict[str, Any]) -> list[dict[str, A
 
 async def run(service: Service) -> RunResult:
     """Partners are asked for the periods that are over."""
-    return await flows.run_invoicing(service.db)
+    return await donation_requests_flows.run_invoicing(service.db)
 
 
 async def paid(
@@ -47,7 +48,7 @@ async def paid(
 ) -> RequestPayment:
     """A transfer is noted by an officer."""
     named = uuid_of(service, "donationrequest", request["id"])
-    return await flows.receive_payment(
+    return await donation_requests_flows.receive_payment(
         service.db, ALL_PARTNERS, named, Money(minor, currency), reference, recorded_by="officer"
     )
 
@@ -64,7 +65,7 @@ async def bundle(tx: Tx, partner_id: UUID) -> UUID:
         """,
         made,
         partner_id,
-        domain.reference_of(made),
+        donation_requests_domain.reference_of(made),
         tx.now,
     )
     return made

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.disbursing.verifications import store
+from almoner.giving.disbursing.verifications import store as verifications_store
 from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evidence
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
@@ -30,7 +30,7 @@ class VerificationCase:
 
     async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock it."""
-        found = await store.lock(tx, ALL_PARTNERS, subject_id)
+        found = await verifications_store.lock(tx, ALL_PARTNERS, subject_id)
         return Subject(KIND, found.id, found.partner_id) if found else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:

@@ -14,7 +14,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, build_profile, member_realm
 from almoner.access.sign_ins.domain import Browser, NewSignIn, SignIn
-from almoner.access.sso import service as providers
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import Provider, ProviderSettings, SsoRefused
 from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow, SignInResult
 from almoner.access.sso.state import Purpose
@@ -43,7 +43,7 @@ class Setup:
             "Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"}
         )
         async with self.service.db.write() as tx:
-            return await providers.save_provider(tx, BY, self.partner, replace(wanted, **changed))
+            return await sso.save_provider(tx, BY, self.partner, replace(wanted, **changed))
 
     async def member(self, name: str, **profile: Any) -> Person:
         """A new member."""

@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from almoner.adapters.mail_sandbox import SandboxMailbox
-from almoner.giving.accounting.suspense import jobs
+from almoner.giving.accounting.suspense import jobs as suspense_jobs
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS
-from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.payments.domain import ProviderStatus
-from almoner.giving.refund_notices import jobs as notices
+from almoner.giving.refund_notices import jobs as refund_notices_jobs
 from almoner.giving.refund_notices.service import MAILS
 from almoner.kit.money import Money
 from almoner.platform.jobs.background import BackgroundWorker
@@ -25,11 +25,13 @@ async def work(giving: Giving) -> None:
     """What is due for held money, by the rules, the provider of the test and the mailbox."""
     db = giving.service.db
     handlers = {
-        **donation_jobs.handlers(giving.provider, LOOSE_LIMITS),
-        **jobs.handlers(giving.provider),
-        **notices.handlers(PageRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")),
+        **donations_jobs.handlers(giving.provider, LOOSE_LIMITS),
+        **suspense_jobs.handlers(giving.provider),
+        **refund_notices_jobs.handlers(
+            PageRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
+        ),
     }
-    duties = BackgroundTasks(handlers, notices.reactions, jobs.schedules)
+    duties = BackgroundTasks(handlers, refund_notices_jobs.reactions, suspense_jobs.schedules)
     await BackgroundWorker(db, duties, giving.service.services.telemetry).drain()
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.donations import flows
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails, SessionDonation
 from tests.support import bank, camt
@@ -13,13 +13,13 @@ from tests.support.giving import Giving, gift
 
 async def begun(giving: Giving, chosen: DonationDetails | None = None) -> SessionDonation:
     """The donor has asked for the details."""
-    return await flows.start_transfer(giving.work, giving.session_id, chosen or gift())
+    return await donations_flows.start_transfer(giving.work, giving.session_id, chosen or gift())
 
 
 async def confirmed(giving: Giving) -> None:
     """The donor has said that it was sent."""
     async with giving.service.db.write() as tx:
-        await transfers.confirm_sent(tx, giving.session_id)
+        await bank_transfers.confirm_sent(tx, giving.session_id)
 
 
 async def reference(giving: Giving) -> str:

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from zipfile import ZipFile
 
-from almoner.adapters import registers_ccew_tables as tables
-from almoner.adapters import registers_ccni, registers_oscr
+from almoner.adapters import registers_ccew_tables, registers_ccni, registers_oscr
 from tests.support.register_files import File, table
 
 DATA = Path(__file__).parents[1] / "data"
@@ -44,8 +43,8 @@ def said(organisation: int = 1, **columns: str) -> dict[str, str]:
 
 def columns_of(name: str) -> list[str]:
     """The columns of a table as published, as far as they matter."""
-    contacts = ["charity_contact_phone", "charity_contact_email"] if name == tables.CHARITY.name else []
-    return ["date_of_extract", *tables.TABLES[name].columns, *contacts]
+    contacts = ["charity_contact_phone", "charity_contact_email"] if name == registers_ccew_tables.CHARITY.name else []
+    return ["date_of_extract", *registers_ccew_tables.TABLES[name].columns, *contacts]
 
 
 def ccew_text(name: str, rows: Iterable[Mapping[str, str]], *, columns: Iterable[str] | None = None) -> File:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import Evaluation, Step
 from tests.support import bmf
 from tests.support.client import Client, data
@@ -78,7 +78,7 @@ async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]
     request_id = service.db.deployment.ids.parse("validationrequest", record["id"])
     assert request_id is not None
     async with service.db.read() as tx:
-        return await requests.list_evaluations(tx, request_id)
+        return await validation_requests.list_evaluations(tx, request_id)
 
 
 async def steps(service: Service, record: dict[str, Any]) -> dict[str, Step]:
@@ -108,10 +108,10 @@ class Lists:
     async def master(self, day: datetime, rows: Iterable[dict[str, str]]) -> None:
         """The master file of a day."""
         file = bmf.write(self._next(".csv"), rows)
-        await flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
+        await registers_flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
 
     async def listing(self, source: RegisterSource, day: datetime, lines: Iterable[str]) -> None:
         """Another list of a day."""
         file = self._next(".txt")
         file.write_text("\n\n" + "\n".join(lines) + "\n" * self._files, encoding="utf-8")
-        await flows.import_files(self.db, source, [file], as_of=day, force=True)
+        await registers_flows.import_files(self.db, source, [file], as_of=day, force=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from tests.support import bank, factories
 from tests.support.client import Client
@@ -18,9 +18,11 @@ async def lived(service: Service, api: Client) -> None:
     contact = Contact("office@payee.example", "the register")
     async with service.db.write() as tx:
         verification_id = uuid_of(service, "monetarydonationverification", made["id"])
-        asked = await confirmations.request_confirmation(tx, verification_id, contact, by="one")
-        page = await confirmations.load_page(tx, asked.id)
-        await confirmations.record_answer(tx, asked.id, "confirmed", name="A", role="B", seen=page.fingerprint.hex())
+        asked = await organisation_confirmations.request_confirmation(tx, verification_id, contact, by="one")
+        page = await organisation_confirmations.load_page(tx, asked.id)
+        await organisation_confirmations.record_answer(
+            tx, asked.id, "confirmed", name="A", role="B", seen=page.fingerprint.hex()
+        )
     await bank.account(service, made["organisationId"], holder="Any name")
 
 

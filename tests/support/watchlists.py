@@ -10,7 +10,7 @@ from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Partner
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists import flows
+from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists.domain import Category, Load
 from almoner.validation.ongoing.matches import service as matches
 from tests.support.service import Service
@@ -52,7 +52,7 @@ class Lists:
         self._made += 1
         files = [write(self.folder / f"list{self._made}.csv", rows)]
         files += [write(self.folder / f"addresses{self._made}.csv", addresses)] if addresses else []
-        return await flows.import_files(
+        return await watchlists_flows.import_files(
             self.db, OfacReader(code, f"List {code}", 1, category=category), files, force=True
         )
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from almoner.nonprofits.registers import flows
+from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load, RegisterEntry, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 from almoner.platform.database.transactions import Database
@@ -66,7 +66,7 @@ class Loader:
             for row in rows:
                 lines.write(json.dumps({**row._asdict(), **_facts(row)}, default=datetime.isoformat) + "\n")
             lines.write("\n" * self._files)  # so that no two files have the same content
-        return await flows.import_files(self.db, source, [file], as_of=day, force=True)
+        return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True)
 
 
 def _facts(row: RegisterEntry | RegisterLink) -> dict[str, Any]:

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from almoner.nonprofits.activities import domain, rules, service
+from almoner.nonprofits.activities import domain as activities_domain
+from almoner.nonprofits.activities import rules
+from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, load_data_file
 from almoner.nonprofits.registers.domain import RegisterEntry
 
@@ -17,7 +19,7 @@ def irs(name: str = "NORTH PLATTE RELIEF", **facts: str) -> RegisterEntry:
 
 
 def given(entry: RegisterEntry, registry: str = "IRS") -> dict[str, str]:
-    return dict(service.tags_of_entry(registry, entry).rules)
+    return dict(activities.tags_of_entry(registry, entry).rules)
 
 
 def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
@@ -32,7 +34,7 @@ def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
 
 
 def test_ids_are_the_same_for_ever() -> None:
-    assert str(domain.stable_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
+    assert str(activities_domain.stable_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
     assert str(SUB_TAGS["AN"].id) == "019b76da-a800-7a79-af1d-546fc7f6817d"
     assert str(SUB_TAGS["SW301"].id) == "019b76da-a800-7276-8580-791f3f467380"
     assert all(one.version == 7 for one in TAGS)
@@ -146,7 +148,7 @@ def test_names_are_asked_in_english_alone() -> None:
 
 
 def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
-    found = service.tags_of_entry("IRS", irs(NTEE_CD="A69"))
+    found = activities.tags_of_entry("IRS", irs(NTEE_CD="A69"))
     orchestras = SUB_TAGS["AR306"]
     assert set(found.tag_ids) == {orchestras.id, orchestras.tag_id, SUB_TAGS["AR300"].id}
     assert list(found.rules) == ["AR306"]
@@ -155,8 +157,8 @@ def test_ids_to_search_by_hold_the_tag_and_the_wider_sub_tag() -> None:
 def test_a_row_of_a_load_takes_microseconds() -> None:
     rows = [irs(NTEE_CD=code, SUBSECTION="03", CLASSIFICATION="1000", FOUNDATION="15") for code in rules.NTEE] * 20
     for row in rows:
-        service.tags_of_entry("IRS", row)
+        activities.tags_of_entry("IRS", row)
     began = time.process_time()
     for row in rows:
-        service.tags_of_entry("IRS", row)
+        activities.tags_of_entry("IRS", row)
     assert (time.process_time() - began) / len(rows) < 5e-6

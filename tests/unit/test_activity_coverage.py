@@ -11,7 +11,7 @@ import pytest
 import almoner
 from almoner.adapters.registers_acnc import AcncReader
 from almoner.adapters.registers_ccni import CcniReader
-from almoner.nonprofits.activities import service
+from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.activities.domain import load_data_file
 from almoner.nonprofits.registers.domain import RegisterEntry
 from tests.support.register_files import on_disk
@@ -33,7 +33,7 @@ def test_every_label_is_known_and_every_body_has_a_sub_tag(source: Any, file: st
     for entry in entries:
         ticked = [" ".join(label.split()) for fact in TICKS for label in entry.facts.get(fact, ())]  # type: ignore[attr-defined]
         assert set(ticked) <= table
-        assert service.tags_of_entry(source.registry_code, entry).rules
+        assert activities.tags_of_entry(source.registry_code, entry).rules
 
 
 def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
@@ -43,7 +43,9 @@ def test_most_bodies_of_the_irs_have_a_sub_tag_without_a_code_too() -> None:
         with gzip.open(file, "rt", encoding="ascii", newline="") as lines:
             for row in csv.DictReader(lines):
                 facts = {code: row[code] for code in CODES if row[code]}
-                found = service.tags_of_entry("IRS", RegisterEntry(row["EIN"], row["STATE"], row["NAME"], facts=facts))
+                found = activities.tags_of_entry(
+                    "IRS", RegisterEntry(row["EIN"], row["STATE"], row["NAME"], facts=facts)
+                )
                 (with_code if row["NTEE_CD"] else without)[bool(found.rules)] += 1
     assert with_code[True] / with_code.total() > 0.99
     assert without[True] / without.total() > 0.78

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
-from almoner.validation.agents import evaluate
-from almoner.validation.agents import internet_domains as domains
+from almoner.validation.agents import evaluate, internet_domains
 from almoner.validation.agents.evaluate import NonprofitEvidence
 
-DATA = Path(domains.__file__).parent / "data"
+DATA = Path(internet_domains.__file__).parent / "data"
 LISTS = ("free_mail", "disposable", "shared_hosts")
 
 

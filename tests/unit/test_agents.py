@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.validation.agents import confirmation_codes as codes
-from almoner.validation.agents import domain, official_contacts, triggers
+from almoner.validation.agents import confirmation_codes, official_contacts
+from almoner.validation.agents import domain as agents_domain
+from almoner.validation.agents import triggers as agents_triggers
 from almoner.validation.agents.confirmation_codes import (
     MAX_CODE_ATTEMPTS,
     MAX_EMAILS_PER_DAY,
@@ -59,7 +60,7 @@ def received(*, email_check: bool = True) -> AgentVerification:
     """A new one."""
     agent = Agent("Ada", "Byron", "ada@charity.example")
     nonprofit = Nonprofit(uuid4(), "Relief")
-    return domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
+    return agents_domain.new_verification(uuid4(), uuid4(), agent, nonprofit, None, NOW, email_check=email_check)
 
 
 STATES: dict[str, Callable[[], AgentVerification]] = {
@@ -153,11 +154,11 @@ def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> 
 
 
 def test_4_11_the_test_values_are_those_of_the_table() -> None:
-    assert list(triggers.ACTIONS) == TRIGGERS_OF_4_11
-    for name, asked_for in triggers.ACTIONS.items():
-        assert triggers.action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+    assert list(agents_triggers.ACTIONS) == TRIGGERS_OF_4_11
+    for name, asked_for in agents_triggers.ACTIONS.items():
+        assert agents_triggers.action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
     for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
-        assert triggers.action_of(near) is None
+        assert agents_triggers.action_of(near) is None
 
 
 @pytest.mark.parametrize(
@@ -182,30 +183,30 @@ def test_codes_are_read_as_people_type_them(typed: str, answer: CodeCheckResult)
 
 
 def test_mails_have_limits_by_minute_day_and_in_all() -> None:
-    assert codes.may_send_email([], NOW)
-    assert not codes.may_send_email([NOW], NOW + timedelta(seconds=59))
-    assert codes.may_send_email([NOW], NOW + timedelta(seconds=60))
+    assert confirmation_codes.may_send_email([], NOW)
+    assert not confirmation_codes.may_send_email([NOW], NOW + timedelta(seconds=59))
+    assert confirmation_codes.may_send_email([NOW], NOW + timedelta(seconds=60))
     day = [NOW + timedelta(hours=hour) for hour in range(MAX_EMAILS_PER_DAY)]
-    assert not codes.may_send_email(day, NOW + timedelta(hours=23))
-    assert codes.may_send_email(day, NOW + timedelta(days=1))
+    assert not confirmation_codes.may_send_email(day, NOW + timedelta(hours=23))
+    assert confirmation_codes.may_send_email(day, NOW + timedelta(days=1))
     month = [NOW + timedelta(days=day) for day in range(MAX_EMAILS_TOTAL)]
-    assert codes.may_send_email(month[1:], month[-1] + timedelta(days=1))
-    assert not codes.may_send_email(month, month[-1] + timedelta(days=1))
+    assert confirmation_codes.may_send_email(month[1:], month[-1] + timedelta(days=1))
+    assert not confirmation_codes.may_send_email(month, month[-1] + timedelta(days=1))
 
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
     hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
-    assert codes.may_email_address(hour[1:], hour[-1], sandbox=False)
-    assert not codes.may_email_address(hour, NOW + timedelta(minutes=59), sandbox=False)
-    assert codes.may_email_address(hour, NOW + timedelta(hours=1), sandbox=False)
-    assert codes.may_email_address(hour, hour[-1], sandbox=True), "integrators test with one address"
+    assert confirmation_codes.may_email_address(hour[1:], hour[-1], sandbox=False)
+    assert not confirmation_codes.may_email_address(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert confirmation_codes.may_email_address(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert confirmation_codes.may_email_address(hour, hour[-1], sandbox=True), "integrators test with one address"
     day = [NOW + timedelta(hours=hour) for hour in range(20)]
-    assert not codes.may_email_address(day, NOW + timedelta(hours=23), sandbox=False)
-    assert codes.may_email_address(day, NOW + timedelta(hours=24), sandbox=False)
+    assert not confirmation_codes.may_email_address(day, NOW + timedelta(hours=23), sandbox=False)
+    assert confirmation_codes.may_email_address(day, NOW + timedelta(hours=24), sandbox=False)
 
 
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
-    assert MAX_EMAILS_TOTAL * MAX_CODE_ATTEMPTS / 10**codes.CODE_DIGITS <= 1 / 5000
+    assert MAX_EMAILS_TOTAL * MAX_CODE_ATTEMPTS / 10**confirmation_codes.CODE_DIGITS <= 1 / 5000
 
 
 @pytest.mark.parametrize(
@@ -222,6 +223,6 @@ def test_a_person_is_not_asked(person: str) -> None:
 
 
 def test_unknown_codes_are_no_reason() -> None:
-    assert domain.rejection_code_of(None) == "other"
+    assert agents_domain.rejection_code_of(None) == "other"
     with pytest.raises(ValueError, match="mood"):
-        domain.rejection_code_of("mood")
+        agents_domain.rejection_code_of("mood")

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.members import audit_texts as audit_words
+from almoner.access.members import audit_texts
 from almoner.platform.audit.log import Actor, Details, Entry
 
 ADA = "member_1"
@@ -37,21 +37,21 @@ def entry(action: str, details: Details | None = None, subject: str = ADA) -> En
     ],
 )
 def test_v8_details_are_words(details: Details | None, said: str) -> None:
-    assert audit_words.details_text(entry("x.done", details)) == said
+    assert audit_texts.details_text(entry("x.done", details)) == said
 
 
 def test_v8_who_did_what_to_whom() -> None:
     named = {ADA: "Ada", "member_2": "Bo"}
     assert (
-        audit_words.action_text(entry("member.deactivated", subject="member_2"), named) == "deactivated a member (Bo)"
+        audit_texts.action_text(entry("member.deactivated", subject="member_2"), named) == "deactivated a member (Bo)"
     )
     assert (
-        audit_words.action_text(entry("identity.unbound", subject="member_2"), named)
+        audit_texts.action_text(entry("identity.unbound", subject="member_2"), named)
         == "disconnected an SSO account (Bo)"
     )
-    assert audit_words.action_text(entry("identity.bound"), named) == "connected an SSO account"
-    assert audit_words.action_text(entry("createCategory"), named) == "createCategory"
-    assert (audit_words.actor_text(entry("x.done"), named), audit_words.actor_text(entry("x.done"), {})) == (
+    assert audit_texts.action_text(entry("identity.bound"), named) == "connected an SSO account"
+    assert audit_texts.action_text(entry("createCategory"), named) == "createCategory"
+    assert (audit_texts.actor_text(entry("x.done"), named), audit_texts.actor_text(entry("x.done"), {})) == (
         "Ada",
         "a member",
     )

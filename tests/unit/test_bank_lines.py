@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.banking.bank_statements import service
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     LineReferences,
@@ -56,7 +56,7 @@ words = "Text"
 
 def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None = None) -> list[Statement]:
     """The statements of a file, on the day that they tell of."""
-    return service.parse_file(content, mapping, own, TODAY)
+    return bank_statements.parse_file(content, mapping, own, TODAY)
 
 
 @pytest.mark.parametrize(

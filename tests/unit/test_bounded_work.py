@@ -8,10 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from almoner.kit import email, language, text, web
+from almoner.kit import email as emails
+from almoner.kit import language as languages
+from almoner.kit import text, web
 from almoner.nonprofits.activities import suggestions
-from almoner.nonprofits.organisations import normalisation as words
-from almoner.nonprofits.organisations import spelling
+from almoner.nonprofits.organisations import normalisation, spelling
 from almoner.nonprofits.organisations.normalisation import SearchQuery
 from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar
 from almoner.nonprofits.registries.domain import number_keys
@@ -73,7 +74,7 @@ def _agreement(typed: str) -> None:
 
 WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "search": (500, _search),
-    "list filter": (500, words.search_terms),
+    "list filter": (500, normalisation.search_terms),
     "number": (500, lambda typed: [*number_keys(typed)]),
     "name against a name": (500, _agreement),
     "sub-tags": (4000, lambda typed: suggestions.extract_features(typed[:500], typed, typed)),
@@ -81,10 +82,10 @@ WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "typed lines": (2000, lambda typed: text.clean_text(typed, lines=True)),
     "hidden": (2000, text.hidden_characters),
     "mail": (2000, text.defuse_links),
-    "email": (255, email.is_email_address),
+    "email": (255, emails.is_email_address),
     "web": (255, web.is_web_address),
-    "language tag": (8000, language.is_language_tag),
-    "languages": (8000, lambda typed: language.negotiate_language(typed, ["en", "fr"])),
+    "language tag": (8000, languages.is_language_tag),
+    "languages": (8000, lambda typed: languages.negotiate_language(typed, ["en", "fr"])),
 }
 
 
@@ -128,6 +129,6 @@ def test_a_search_asks_the_database_for_little(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_query_is_read_up_to_so_many_letters(shape: str) -> None:
     query = SearchQuery.parse(SHAPES[shape](500))
-    assert len(query.words) <= words.MAX_QUERY_WORDS
-    assert max(map(len, query.words), default=0) <= words.MAX_WORD_LENGTH
-    assert sum(map(len, query.words)) <= words.MAX_QUERY_LETTERS
+    assert len(query.words) <= normalisation.MAX_QUERY_WORDS
+    assert max(map(len, query.words), default=0) <= normalisation.MAX_WORD_LENGTH
+    assert sum(map(len, query.words)) <= normalisation.MAX_QUERY_LETTERS

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.checkout.card_testing import domain
+from almoner.giving.checkout.card_testing import domain as card_testing_domain
 from almoner.giving.checkout.card_testing.domain import (
     BLOCK_DURATION,
     LOOSE_LIMITS,
@@ -146,8 +146,13 @@ def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
         (5, 6, [b"d" * 16]),
         (6, 9, [b"a" * 16, b"d" * 16]),
     ):
-        assert domain.sources_to_block(visitor, RecentDeclines(by_address, by_device, 0, 0), STRICT_LIMITS) == paused
-    assert domain.sources_to_block(Visitor(b"a" * 16, None), RecentDeclines(6, 6, 0, 0), STRICT_LIMITS) == [b"a" * 16]
+        assert (
+            card_testing_domain.sources_to_block(visitor, RecentDeclines(by_address, by_device, 0, 0), STRICT_LIMITS)
+            == paused
+        )
+    assert card_testing_domain.sources_to_block(
+        Visitor(b"a" * 16, None), RecentDeclines(6, 6, 0, 0), STRICT_LIMITS
+    ) == [b"a" * 16]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -180,8 +185,8 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
     [(30, 30, False), (31, 31, True), (31, 154, True), (31, 155, False), (100, 500, False), (101, 500, True)],
 )
 def test_h7_more_than_thirty_and_more_than_a_fifth(declines: int, tries: int, attacked: bool) -> None:
-    assert domain.is_under_attack(RecentDeclines(0, 0, declines, tries), STRICT_LIMITS) is attacked
-    assert not domain.is_under_attack(RecentDeclines(0, 0, declines, tries), LOOSE_LIMITS)
+    assert card_testing_domain.is_under_attack(RecentDeclines(0, 0, declines, tries), STRICT_LIMITS) is attacked
+    assert not card_testing_domain.is_under_attack(RecentDeclines(0, 0, declines, tries), LOOSE_LIMITS)
 
 
 def code(**changed: object) -> EmailCode:
@@ -218,4 +223,4 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     ],
 )
 def test_h6_the_network_of_an_ipv6_address_is_one_source(address: str, source: str) -> None:
-    assert domain.source_of(address) == source
+    assert card_testing_domain.source_of(address) == source

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.access.credentials import domain, hashing
+from almoner.access.credentials import domain as credentials_domain
+from almoner.access.credentials import hashing
 from almoner.access.credentials.domain import (
     CODE_THROTTLE_ANYWHERE,
     LONGEST_PASSWORD,
@@ -28,7 +29,9 @@ HOUR = timedelta(hours=1)
 def judge(password: str, name: str = "ada.lovelace@example.org") -> tuple[str, ...]:
     """The reasons against a password."""
     try:
-        domain.check_password(domain.normalise_password(password), name, passwords.common_passwords())
+        credentials_domain.check_password(
+            credentials_domain.normalise_password(password), name, passwords.common_passwords()
+        )
     except WeakPassword as weak:
         return weak.reasons
     return ()
@@ -79,7 +82,7 @@ def test_what_everybody_tries_is_refused(password: str) -> None:
 def test_lengths_count_characters_after_normalising() -> None:
     assert judge("a" * 3 + "bcdefghi" + "é") == ()
     assert judge("e\u0301" * 6 + "abcde"), "eleven characters, however they are composed"
-    assert domain.normalise_password("ﬁne e\u0301") == "fine é"
+    assert credentials_domain.normalise_password("ﬁne e\u0301") == "fine é"
     assert (SHORTEST_PASSWORD, LONGEST_PASSWORD) == (12, 200)
 
 
@@ -109,9 +112,9 @@ def test_five_different_characters_in_no_order_are_enough() -> None:
 
 
 def test_a_name_that_can_be_stored_has_no_nul_and_no_half_character() -> None:
-    assert domain.is_storable("Zoë 🦩 \ud7ff\ue000")
+    assert credentials_domain.is_storable("Zoë 🦩 \ud7ff\ue000")
     for broken in ("a\0", "\0", "\ud800", "x\udfff"):
-        assert not domain.is_storable(broken)
+        assert not credentials_domain.is_storable(broken)
 
 
 def test_the_list_is_small_and_says_where_it_comes_from() -> None:
@@ -132,33 +135,35 @@ def test_the_list_is_small_and_says_where_it_comes_from() -> None:
     ],
 )
 def test_digits_are_read_as_people_type_them(typed: str, read: str) -> None:
-    assert domain.parse_one_time_code(typed) == read
+    assert credentials_domain.parse_one_time_code(typed) == read
 
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567", "12345a", "²23456", "123456\x00"])
 def test_what_is_no_code_is_none(typed: str) -> None:
-    assert domain.parse_one_time_code(typed) is None
+    assert credentials_domain.parse_one_time_code(typed) is None
 
 
 def test_a_passkey_is_called_in_one_printable_line() -> None:
-    assert domain.clean_passkey_name(" My \x00 \n laptop ") == "My laptop"
-    assert domain.clean_passkey_name("\u200f \ud800") == "Passkey"
-    assert len(domain.clean_passkey_name("x" * 99 + " y")) == 99
+    assert credentials_domain.clean_passkey_name(" My \x00 \n laptop ") == "My laptop"
+    assert credentials_domain.clean_passkey_name("\u200f \ud800") == "Passkey"
+    assert len(credentials_domain.clean_passkey_name("x" * 99 + " y")) == 99
 
 
 def test_a_recovery_code_is_eighty_bits_in_groups_of_four() -> None:
-    assert domain.encode_recovery_code(bytes(range(16))) == "aaaq-eaye-auda-ocaj"
+    assert credentials_domain.encode_recovery_code(bytes(range(16))) == "aaaq-eaye-auda-ocaj"
 
 
 def test_recovery_codes_are_read_whatever_their_case_and_blanks() -> None:
     for _ in range(200):
-        code = domain.encode_recovery_code(os.urandom(16))
+        code = credentials_domain.encode_recovery_code(os.urandom(16))
         assert len(code) == 19
-        assert domain.parse_recovery_code(code) == code
-        assert domain.parse_recovery_code(f" {code.upper().replace('-', ' ')} ") == code
-        assert domain.parse_recovery_code(code.replace("o", "0").replace("l", "1").replace("b", "8")) == code
-    assert domain.parse_recovery_code("abcd") is None
-    assert domain.parse_recovery_code("äbcd-efgh-ijkl-mnop") is None
+        assert credentials_domain.parse_recovery_code(code) == code
+        assert credentials_domain.parse_recovery_code(f" {code.upper().replace('-', ' ')} ") == code
+        assert (
+            credentials_domain.parse_recovery_code(code.replace("o", "0").replace("l", "1").replace("b", "8")) == code
+        )
+    assert credentials_domain.parse_recovery_code("abcd") is None
+    assert credentials_domain.parse_recovery_code("äbcd-efgh-ijkl-mnop") is None
 
 
 def waits(brake: AttemptThrottle, tries: int) -> list[float]:

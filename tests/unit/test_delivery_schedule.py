@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.webhooks.deliveries import domain
+from almoner.webhooks.deliveries import domain as deliveries_domain
 from almoner.webhooks.deliveries.domain import Attempt, evaluate_attempt
 
 FIRST = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -44,7 +44,8 @@ def test_w2_one_first_attempt_and_four_retries_within_the_windows_for_a_thousand
 
 def test_w2_without_jitter_the_steps_are_exactly_those_published() -> None:
     waits = [
-        domain.schedule_retry(number, FIRST, FIRST + HOUR, None, 0.0) for number in range(1, domain.MAX_ATTEMPTS + 1)
+        deliveries_domain.schedule_retry(number, FIRST, FIRST + HOUR, None, 0.0)
+        for number in range(1, deliveries_domain.MAX_ATTEMPTS + 1)
     ]
     assert waits == [
         FIRST + HOUR + MINUTE,
@@ -69,7 +70,7 @@ def test_w2_without_jitter_the_steps_are_exactly_those_published() -> None:
     ],
 )
 def test_w3_retry_after_counts_between_one_and_two_steps(asked: timedelta | None, waited: timedelta) -> None:
-    assert domain.schedule_retry(1, FIRST, FIRST, asked, 0.0) == FIRST + waited
+    assert deliveries_domain.schedule_retry(1, FIRST, FIRST, asked, 0.0) == FIRST + waited
 
 
 @given(
@@ -80,14 +81,14 @@ def test_w3_retry_after_counts_between_one_and_two_steps(asked: timedelta | None
 def test_w3_no_answer_makes_a_step_shorter_or_more_than_doubles_it(
     number: int, asked: timedelta | None, jitter: float
 ) -> None:
-    due = domain.schedule_retry(number, FIRST, FIRST, asked, jitter)
+    due = deliveries_domain.schedule_retry(number, FIRST, FIRST, asked, jitter)
     assert due is not None
-    assert domain.RETRY_DELAYS[number - 1] <= due - FIRST <= 2 * domain.RETRY_DELAYS[number - 1]
+    assert deliveries_domain.RETRY_DELAYS[number - 1] <= due - FIRST <= 2 * deliveries_domain.RETRY_DELAYS[number - 1]
 
 
 @pytest.mark.parametrize("asked", [timedelta(0), timedelta(days=30)])
 def test_w3_the_fourth_retry_does_not_follow_retry_after(asked: timedelta) -> None:
-    assert domain.schedule_retry(4, FIRST, FIRST + 4 * HOUR, asked, 0.0) == FIRST + 14 * HOUR
+    assert deliveries_domain.schedule_retry(4, FIRST, FIRST + 4 * HOUR, asked, 0.0) == FIRST + 14 * HOUR
 
 
 def test_w3_the_schedule_ends_at_14_hours_even_when_every_retry_is_put_off() -> None:
@@ -96,19 +97,21 @@ def test_w3_the_schedule_ends_at_14_hours_even_when_every_retry_is_put_off() -> 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_w3_any_2xx_succeeds(status: int) -> None:
-    assert evaluate_attempt(_attempt(1, status=status), FIRST, None, 0.5) == domain.AttemptResult("succeeded")
+    assert evaluate_attempt(_attempt(1, status=status), FIRST, None, 0.5) == deliveries_domain.AttemptResult(
+        "succeeded"
+    )
 
 
 @pytest.mark.parametrize("status", [None, 100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 429, 500, 503, 599])
 def test_w3_everything_else_is_tried_again(status: int | None) -> None:
     verdict = evaluate_attempt(_attempt(1, status=status), FIRST, None, 0.0)
-    assert verdict == domain.AttemptResult("pending", FIRST + MINUTE)
-    assert evaluate_attempt(_attempt(5, status=status), FIRST, None, 0.0) == domain.AttemptResult("failed")
+    assert verdict == deliveries_domain.AttemptResult("pending", FIRST + MINUTE)
+    assert evaluate_attempt(_attempt(5, status=status), FIRST, None, 0.0) == deliveries_domain.AttemptResult("failed")
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])
 def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
-    assert evaluate_attempt(_attempt(number, status=410), FIRST, None, 0.0) == domain.AttemptResult(
+    assert evaluate_attempt(_attempt(number, status=410), FIRST, None, 0.0) == deliveries_domain.AttemptResult(
         "failed", suspend=True
     )
 
@@ -131,17 +134,17 @@ def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
     ],
 )
 def test_w3_retry_after_is_seconds_or_a_date(header: str | None, wait: timedelta | None) -> None:
-    assert domain.parse_retry_after(header, FIRST) == wait
+    assert deliveries_domain.parse_retry_after(header, FIRST) == wait
 
 
 @given(st.text())
 def test_w3_no_retry_after_header_breaks_the_reader(header: str) -> None:
-    wait = domain.parse_retry_after(header, FIRST)
+    wait = deliveries_domain.parse_retry_after(header, FIRST)
     assert wait is None or wait >= timedelta(0)
 
 
 @given(st.binary(max_size=3000))
 def test_w9_at_most_1_kb_of_an_answer_is_kept(body: bytes) -> None:
-    kept = domain.truncate_response(body)
+    kept = deliveries_domain.truncate_response(body)
     assert (kept is None) == (body == b"")
     assert kept is None or (len(kept.encode()) <= 1000 and "\x00" not in kept)

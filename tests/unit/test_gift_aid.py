@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.gift_aid.declarations import domain
+from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_what_covers_a_gift_is_the_newest_that_a_plain_model_finds(made: list[De
         moment = NOW + hour * HOUR
         model = [one for one in made if covers(one, hour)]
         newest = max(model, key=lambda one: (one.created_at, one.id), default=None)
-        assert domain.newest_covering(made, moment) == newest
+        assert gift_aid_declarations_domain.newest_covering(made, moment) == newest
 
 
 @given(declarations(), hours)
@@ -85,8 +85,8 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
     kept = [one for one in made if one.cancelled_from is None]
     for asked in range(LAST + 4):
         moment = NOW + asked * HOUR
-        assert (domain.newest_covering(cancelled, moment) is not None) == (
-            asked < hour and domain.newest_covering(kept, moment) is not None
+        assert (gift_aid_declarations_domain.newest_covering(cancelled, moment) is not None) == (
+            asked < hour and gift_aid_declarations_domain.newest_covering(kept, moment) is not None
         )
 
 
@@ -99,13 +99,15 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
     ],
 )
 def test_the_past_four_years_begin_with_a_day(now: datetime, earliest: datetime) -> None:
-    assert domain.earliest_covered(now) == earliest
-    assert domain.period_problems(earliest, None, now) == []
-    assert domain.period_problems(earliest - timedelta(microseconds=1), None, now) != []
+    assert gift_aid_declarations_domain.earliest_covered(now) == earliest
+    assert gift_aid_declarations_domain.period_problems(earliest, None, now) == []
+    assert gift_aid_declarations_domain.period_problems(earliest - timedelta(microseconds=1), None, now) != []
 
 
 def test_every_problem_of_a_span_is_named() -> None:
-    assert domain.period_problems(NOW - timedelta(days=2000), NOW - timedelta(days=3000), NOW) == [
+    assert gift_aid_declarations_domain.period_problems(
+        NOW - timedelta(days=2000), NOW - timedelta(days=3000), NOW
+    ) == [
         "body.coversFrom must not be more than four years ago",
         "body.coversTo must be after coversFrom",
     ]

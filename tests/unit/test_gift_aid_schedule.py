@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.gift_aid.claims import domain
-from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
+from almoner.giving.gift_aid.claims import hmrc_schedule
 from almoner.giving.gift_aid.claims.domain import TAX_YEAR, AccountingYearEnd, ClaimableDonation
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
@@ -26,16 +26,16 @@ def gift(number: int, minor: int = 2500, made_at: datetime = NOW, declarer: Decl
     return ClaimableDonation(UUID(int=number), UUID(int=number), made_at, minor, declarer)
 
 
-def rows(made: schedule.ClaimSchedule) -> list[list[str]]:
+def rows(made: hmrc_schedule.ClaimSchedule) -> list[list[str]]:
     """The lines of the schedule, without its titles."""
-    titles, *found = csv.reader(io.StringIO(schedule.schedule_csv(made.listed)))
-    assert tuple(titles) == schedule.COLUMNS
+    titles, *found = csv.reader(io.StringIO(hmrc_schedule.schedule_csv(made.listed)))
+    assert tuple(titles) == hmrc_schedule.COLUMNS
     return found
 
 
 def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
-    made = schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, together=False)
-    assert schedule.schedule_csv(made.listed) == (
+    made = hmrc_schedule.build_schedule([gift(1, 1234_56)], TODAY, TAX_YEAR, together=False)
+    assert hmrc_schedule.schedule_csv(made.listed) == (
         "Title,First name or initial,Last name,House name or number,Postcode,Aggregated donations,Sponsored event,"
         "Donation date,Amount\r\nMs,Ada,Byron,12,SW1Y 4JH,,,02/03/26,1234.56\r\n"
     )
@@ -63,7 +63,7 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:
-    person, problems = schedule.schedule_donor_of(replace(ADA, **told))
+    person, problems = hmrc_schedule.schedule_donor_of(replace(ADA, **told))
     assert problems == ()
     assert person is not None
     assert {name: getattr(person, name) for name in taken} == taken
@@ -74,7 +74,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     wrong = replace(
         ADA, first_name=None, last_name="@" + "x" * 40, building_name_number="=" + "y" * 40, postcode="75001"
     )
-    assert schedule.schedule_donor_of(wrong) == (
+    assert hmrc_schedule.schedule_donor_of(wrong) == (
         None,
         (
             "the last name begins with @, which a spreadsheet would run",
@@ -85,18 +85,18 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
             "the house name or number has more than 40 characters",
         ),
     )
-    made = schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
+    made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
     assert "Byron" not in made.left_out[0].told
     with pytest.raises(ValueError, match="there is no first name"):
-        schedule.schedule_csv([domain.ScheduleEntry(1, gift(2, declarer=wrong))])
+        hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])
 def test_no_cell_is_a_formula(begin: str) -> None:
     for name in ("first_name", "last_name", "building_name_number"):
-        person, problems = schedule.schedule_donor_of(replace(ADA, **{name: f"{begin}cmd"}))
+        person, problems = hmrc_schedule.schedule_donor_of(replace(ADA, **{name: f"{begin}cmd"}))
         assert person is None
         assert len(problems) == 1
 
@@ -115,13 +115,13 @@ def test_a_gift_can_be_claimed_for_until_four_years_after_its_tax_year(made: dat
 
 
 def test_a_company_has_an_accounting_year_of_its_own() -> None:
-    year = domain.parse_year_end("12-31")
+    year = gift_aid_claims_domain.parse_year_end("12-31")
     assert year == AccountingYearEnd(12, 31)
     assert year.claim_deadline(date(2021, 6, 1)) == date(2025, 12, 31)
-    assert domain.parse_year_end("02-28").end_of_year(date(2024, 2, 29)) == date(2025, 2, 28)
+    assert gift_aid_claims_domain.parse_year_end("02-28").end_of_year(date(2024, 2, 29)) == date(2025, 2, 28)
     for wrong in ("02-29", "13-01", "5 April", "", "1231", "04-31"):
         with pytest.raises(ValueError, match="must be a"):
-            domain.parse_year_end(wrong)
+            gift_aid_claims_domain.parse_year_end(wrong)
 
 
 @pytest.mark.parametrize("year", [TAX_YEAR, AccountingYearEnd(12, 31), AccountingYearEnd(2, 28)])
@@ -132,14 +132,14 @@ def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
     today = TODAY + timedelta(days=days)
     first = year.first_claimable(today)
     last_moment = first - timedelta(microseconds=1)
-    assert year.claim_deadline(domain.london_day(first)) >= today
-    assert year.claim_deadline(domain.london_day(last_moment)) < today
+    assert year.claim_deadline(gift_aid_claims_domain.london_day(first)) >= today
+    assert year.claim_deadline(gift_aid_claims_domain.london_day(last_moment)) < today
 
 
 def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
-    assert schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
-    late = schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, together=False)
+    assert hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
+    late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, together=False)
     assert [one.problems for one in late.left_out] == [("the time to claim ended on 2026-04-05",)]
 
 
@@ -155,32 +155,32 @@ def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     ],
 )
 def test_days_are_those_of_london(moment: datetime, day: date) -> None:
-    assert domain.london_day(moment) == day
+    assert gift_aid_claims_domain.london_day(moment) == day
 
 
 def test_small_gifts_share_lines_without_names() -> None:
     bob = replace(ADA, first_name="Bob")
     gifts = [gift(1, 2000), gift(2, 2001), gift(3, 1500, NOW + timedelta(days=1), bob), gift(4, 500)]
-    made = schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=True)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=True)
     assert rows(made) == [
         ["", "", "", "", "", AGGREGATED, "", "03/03/26", "35.00"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "20.01"],
         ["Ms", "Ada", "Byron", "12", "SW1Y 4JH", "", "", "02/03/26", "5.00"],  # another of Ada's: a line of her own
     ]
-    assert len(rows(schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=False))) == 4
+    assert len(rows(hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=False))) == 4
 
 
 def test_no_line_holds_gifts_of_two_accounting_years() -> None:
     bob = replace(ADA, first_name="Bob")
     before = datetime(2025, 4, 5, 12, tzinfo=UTC)
-    made = schedule.build_schedule(
+    made = hmrc_schedule.build_schedule(
         [gift(1, 100, before), gift(2, 100, before + timedelta(days=1), bob)], TODAY, TAX_YEAR, together=True
     )
     assert [row[7] for row in rows(made)] == ["05/04/25", "06/04/25"]
 
 
 def test_what_has_no_room_waits() -> None:
-    made = schedule.build_schedule([gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, most=5)
+    made = hmrc_schedule.build_schedule([gift(number) for number in range(7)], TODAY, TAX_YEAR, together=False, most=5)
     assert (made.lines, len(made.listed), made.waiting) == (5, 5, 2)
 
 
@@ -203,7 +203,7 @@ def some_gifts(draw: st.DrawFn) -> list[ClaimableDonation]:
 def test_every_gift_is_listed_once_or_left_out_or_waits(
     gifts: list[ClaimableDonation], together: bool, most: int
 ) -> None:
-    made = schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, most=most)
+    made = hmrc_schedule.build_schedule(gifts, TODAY, TAX_YEAR, together=together, most=most)
     seen = [one.gift.donation_id for one in made.listed] + [one.donation_id for one in made.left_out]
     assert len(seen) == len(set(seen)) == len(gifts) - made.waiting
     found = rows(made)
@@ -226,9 +226,11 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
 
 
 def test_tax_is_a_quarter_and_what_goes_back_is_rounded_up() -> None:
-    assert [domain.basic_rate_tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
-    assert [domain.overclaimed_tax(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
-    assert domain.allocate_deductions([(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100) == [
+    assert [gift_aid_claims_domain.basic_rate_tax(minor) for minor in (3, 4, 1000, 1003)] == [0, 1, 250, 250]
+    assert [gift_aid_claims_domain.overclaimed_tax(minor) for minor in (0, 1, 4, 1003)] == [0, 1, 1, 251]
+    assert gift_aid_claims_domain.allocate_deductions(
+        [(UUID(int=1), 30), (UUID(int=2), 90), (UUID(int=3), 5)], 100
+    ) == [
         (UUID(int=1), 30),
         (UUID(int=2), 70),
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.checkout.donations import domain
+from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.checkout.donations.domain import (
     DONATION,
     CannotAcceptDonations,
@@ -182,7 +182,7 @@ def test_the_donor_sees_where_the_payment_stands(status: str, seen: CheckoutStat
 
 def test_a_cancelled_donation_leads_nobody_to_a_payment() -> None:
     cancelled = replace(DONATION_RECORD, status="CANCELLED", cancelled_at=NOW)
-    assert session_donation_of(cancelled, PAYMENT_RECORD) == domain.SessionDonation(
+    assert session_donation_of(cancelled, PAYMENT_RECORD) == donations_domain.SessionDonation(
         CheckoutState.NOT_STARTED, cancelled, None
     )
 
@@ -193,11 +193,11 @@ def test_without_donation_or_payment_nothing_has_started() -> None:
 
 
 def test_currencies_that_an_organisation_receives() -> None:
-    domain.ensure_receivable("USD", ("EUR", "USD"))
+    donations_domain.ensure_receivable("USD", ("EUR", "USD"))
     with pytest.raises(WrongTargetCurrency):
-        domain.ensure_receivable("JPY", ("EUR", "USD"))
+        donations_domain.ensure_receivable("JPY", ("EUR", "USD"))
     with pytest.raises(CannotAcceptDonations):
-        domain.ensure_receivable("USD", ())
+        donations_domain.ensure_receivable("USD", ())
 
 
 @given(st.uuids())

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from almoner.nonprofits.registries import check_digits, domain
+from almoner.nonprofits.registries import check_digits
+from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.number_formats import NUMBER_FORMATS
 
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212\uff0d"
@@ -46,7 +47,7 @@ def valid(draw: st.DrawFn, code: str) -> str:
         before, after = (number[:at], number[at + 1 :]) if code != "ACNC" else ("", number[2:])
         candidates = (before + tail + (after if code != "CNPJ" else "") for tail in tails.get(code, alphabet))
         number = next((candidate for candidate in candidates if check_digits.are_valid(code, candidate)), "")
-        assume(number and domain.number_key(code, number) == number)
+        assume(number and registries_domain.number_key(code, number) == number)
         return number
     number = draw(st.from_regex(NUMBER_FORMATS[code].pattern, fullmatch=True))
     assume(number not in NUMBER_FORMATS[code].refused and not number.endswith("NPO"))
@@ -69,12 +70,12 @@ def spelled(draw: st.DrawFn, code: str, number: str) -> str:
 def test_every_spelling_of_a_number_is_the_same_number(code: str, data: st.DataObject) -> None:
     number = data.draw(valid(code))
     text = data.draw(spelled(code, number))
-    result = domain.check_identifier(code, text)
+    result = registries_domain.check_identifier(code, text)
     assert (result.verdict, result.key) == ("ok", number)
-    assert domain.number_key(code, text) == number
-    assert number in domain.number_keys(text)
+    assert registries_domain.number_key(code, text) == number
+    assert number in registries_domain.number_keys(text)
     assert result.formatted is not None
-    assert domain.number_key(code, result.formatted) == number
+    assert registries_domain.number_key(code, result.formatted) == number
 
 
 @pytest.mark.parametrize("code", ["ACNC", "CRA", "ANBI", "CNPJ", "COC"])
@@ -88,7 +89,7 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
     mistyped = number[:place] + digit + number[place + 1 :]
     # There the rule itself is blind: both sums may move between 0 and 10, which are written alike.
     assume(code != "CNPJ" or place not in (0, 4, 8))
-    result = domain.check_identifier(code, mistyped)
+    result = registries_domain.check_identifier(code, mistyped)
     assert result.verdict in ("wrong_check_digit", "malformed", "refused")
 
 
@@ -101,14 +102,14 @@ def test_one_wrong_digit_is_never_in_order(code: str, data: st.DataObject) -> No
 @example(text="N" * 100)
 @example(text="REGNO" * 20)
 def test_no_text_raises_and_only_numbers_have_keys(code: str, text: str) -> None:
-    result = domain.check_identifier(code, text)
-    assert result.key == domain.number_key(code, text)
+    result = registries_domain.check_identifier(code, text)
+    assert result.key == registries_domain.number_key(code, text)
     assert result.reason.endswith(".")
     assert (result.key is None) == (result.formatted is None) == (result.verdict in ("malformed", "refused"))
     if result.key is not None:
-        assert domain.number_key(code, result.key) == result.key
-        assert domain.check_identifier(code, result.key).verdict == result.verdict
-    domain.number_keys(text)
+        assert registries_domain.number_key(code, result.key) == result.key
+        assert registries_domain.check_identifier(code, result.key).verdict == result.verdict
+    registries_domain.number_keys(text)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_no_text_raises_and_only_numbers_have_keys(code: str, text: str) -> None
 def test_what_is_no_number_is_told_with_its_reason(
     code: str, text: str, verdict: str, words: str, hint: str | None
 ) -> None:
-    result = domain.check_identifier(code, text)
+    result = registries_domain.check_identifier(code, text)
     assert result.verdict == verdict
     assert words in result.reason
     assert (hint is None and result.hints == ()) or (hint is not None and result.hints[0].startswith(hint))
@@ -174,19 +175,19 @@ def test_what_is_no_number_is_told_with_its_reason(
     ],
 )
 def test_numbers_with_forms_of_their_own(code: str, text: str, key: str) -> None:
-    assert domain.check_identifier(code, text).verdict == "ok"
-    assert domain.check_identifier(code, text).key == key
+    assert registries_domain.check_identifier(code, text).verdict == "ok"
+    assert registries_domain.check_identifier(code, text).key == key
 
 
 @pytest.mark.parametrize("ein", ["00-0000001", "69-0000001", "78-0000001", "96-0000001", "97-0000001"])
 def test_rare_prefixes_of_eins_are_in_order_with_a_hint(ein: str) -> None:
-    result = domain.check_identifier("IRS", ein)
+    result = registries_domain.check_identifier("IRS", ein)
     assert result.verdict == "ok"
     assert result.hints == (f"few EINs begin with {ein[:2]}",)
 
 
 def test_a_number_grouped_like_a_persons_is_flagged() -> None:
-    result = domain.check_identifier("IRS", "123-45-6789")
+    result = registries_domain.check_identifier("IRS", "123-45-6789")
     assert result.verdict == "ok"
     assert "social security" in result.hints[0]
 
@@ -201,16 +202,18 @@ def test_a_number_grouped_like_a_persons_is_flagged() -> None:
     ],
 )
 def test_an_org_id_stands_for_one_number(text: str, keys: list[str]) -> None:
-    assert domain.number_keys(text) == keys
+    assert registries_domain.number_keys(text) == keys
 
 
 def test_an_org_id_names_its_register() -> None:
-    assert domain.parse_org_id("CA-CRA_ACR-119219814RR0001") == ("CRA", "CA-CRA_ACR-119219814RR0001")
-    assert domain.parse_org_id("NL-KVK-12345678") is None
-    assert domain.parse_org_id("53-0196605") is None
+    assert registries_domain.parse_org_id("CA-CRA_ACR-119219814RR0001") == ("CRA", "CA-CRA_ACR-119219814RR0001")
+    assert registries_domain.parse_org_id("NL-KVK-12345678") is None
+    assert registries_domain.parse_org_id("53-0196605") is None
 
 
 def test_of_a_register_that_a_mapping_declares_any_number_has_the_form() -> None:
-    assert domain.check_identifier("NOBODY", "ab-1").key == "AB1"
-    assert domain.check_identifier("NOBODY", "ab-1").verdict == "ok"
-    assert {domain.check_identifier("NOBODY", text).verdict for text in ("", " - ", "1" * 101)} == {"malformed"}
+    assert registries_domain.check_identifier("NOBODY", "ab-1").key == "AB1"
+    assert registries_domain.check_identifier("NOBODY", "ab-1").verdict == "ok"
+    assert {registries_domain.check_identifier("NOBODY", text).verdict for text in ("", " - ", "1" * 101)} == {
+        "malformed"
+    }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from almoner.platform.files import images
-from almoner.platform.files.uploads import image_checks as pictures
+from almoner.platform.files.uploads import image_checks
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 ORIENTATION = 0x0112
@@ -31,7 +31,9 @@ FILES += [picture("PNG", mode) for mode in ("RGB", "RGBA", "L", "LA", "P", "1", 
 def shown(file: bytes, longest_side: int = images.LONGEST_SIDE) -> tuple[str, Image.Image]:
     """The image as it is shown."""
     written = BytesIO()
-    media_type = pictures.rewrite_image(file, pictures.JPEG if file[0] == 0xFF else pictures.PNG, written, longest_side)
+    media_type = image_checks.rewrite_image(
+        file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, longest_side
+    )
     assert b"Home Street" not in written.getvalue()
     return media_type, Image.open(BytesIO(written.getvalue()))
 
@@ -61,12 +63,16 @@ def test_an_image_to_show_is_small_and_a_jpeg_unless_it_is_transparent() -> None
 @pytest.mark.parametrize("file", FILES)
 def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
     written = BytesIO()
-    assert pictures.rewrite_image(file, pictures.JPEG if file[0] == 0xFF else pictures.PNG, written, 20, square=True)
+    assert image_checks.rewrite_image(
+        file, image_checks.JPEG if file[0] == 0xFF else image_checks.PNG, written, 20, square=True
+    )
     made = Image.open(written)
     assert (made.size, made.mode, made.format) == ((20, 20), "RGBA", "PNG")
     assert made.getpixel((0, 10)) == (0, 0, 0, 0) or made.getpixel((10, 0)) == (0, 0, 0, 0)
     again = BytesIO()
-    assert pictures.rewrite_image(picture(size=(8, 8)), pictures.JPEG, again, 20, square=True) == pictures.JPEG
+    assert (
+        image_checks.rewrite_image(picture(size=(8, 8)), image_checks.JPEG, again, 20, square=True) == image_checks.JPEG
+    )
 
 
 async def test_a_command_gives_a_file_of_any_of_the_two_kinds() -> None:

@@ -8,49 +8,49 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.access.guard import read_authorization
-from almoner.access.keys import domain
+from almoner.access.keys import domain as keys_domain
 from almoner.kit.errors import Unauthorised
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("kind", get_args(domain.Kind))
+@pytest.mark.parametrize("kind", get_args(keys_domain.Kind))
 @pytest.mark.parametrize("sandbox", [True, False])
-def test_k1_form(kind: domain.Kind, sandbox: bool) -> None:
-    key = domain.generate_key_secret(kind, sandbox=sandbox)
+def test_k1_form(kind: keys_domain.Kind, sandbox: bool) -> None:
+    key = keys_domain.generate_key_secret(kind, sandbox=sandbox)
     start = {"secret": "sk", "publishable": "pk", "scim": "scim"}[kind] + ("_sandbox_" if sandbox else "_live_")
     assert key.startswith(start)
     assert len(key) == len(start) + 38
     assert key[len(start) :].isalnum()
-    assert domain.kind_of(key, sandbox=sandbox) == kind
-    assert domain.kind_of(key, sandbox=not sandbox) is None
+    assert keys_domain.kind_of(key, sandbox=sandbox) == kind
+    assert keys_domain.kind_of(key, sandbox=not sandbox) is None
 
 
 @given(st.data())
 def test_k1_crc_rejects_every_single_character_error(data: st.DataObject) -> None:
-    key = domain.generate_key_secret("secret", sandbox=True)
+    key = keys_domain.generate_key_secret("secret", sandbox=True)
     at = data.draw(st.integers(len("sk_sandbox_"), len(key) - 1))
-    other = data.draw(st.sampled_from([c for c in domain._BASE62 if c != key[at]]))
-    assert domain.kind_of(key[:at] + other + key[at + 1 :], sandbox=True) is None
+    other = data.draw(st.sampled_from([c for c in keys_domain._BASE62 if c != key[at]]))
+    assert keys_domain.kind_of(key[:at] + other + key[at + 1 :], sandbox=True) is None
 
 
 @given(st.text(max_size=60))
 def test_k1_other_texts_are_no_keys(text: str) -> None:
-    assert domain.kind_of(text, sandbox=True) is None
+    assert keys_domain.kind_of(text, sandbox=True) is None
 
 
 def test_scopes_of_each_kind() -> None:
-    assert domain.scopes_for("secret", frozenset()) == {"*"}
-    assert domain.scopes_for("publishable", frozenset()) == domain.PUBLISHABLE_SCOPES
+    assert keys_domain.scopes_for("secret", frozenset()) == {"*"}
+    assert keys_domain.scopes_for("publishable", frozenset()) == keys_domain.PUBLISHABLE_SCOPES
     with pytest.raises(ValueError, match="donations:write"):
-        domain.scopes_for("publishable", frozenset({"donations:write"}))
+        keys_domain.scopes_for("publishable", frozenset({"donations:write"}))
 
 
 def test_k4_overlap_is_at_most_seven_days() -> None:
-    assert domain.overlap_end(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
+    assert keys_domain.overlap_end(NOON, timedelta(days=7)) == NOON + timedelta(days=7)
     for overlap in (timedelta(days=7, seconds=1), timedelta(seconds=-1)):
-        with pytest.raises(domain.OverlapTooLong):
-            domain.overlap_end(NOON, overlap)
+        with pytest.raises(keys_domain.OverlapTooLong):
+            keys_domain.overlap_end(NOON, overlap)
 
 
 @pytest.mark.parametrize(

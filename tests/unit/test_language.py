@@ -2,19 +2,19 @@
 
 import pytest
 
-from almoner.kit import language
+from almoner.kit import language as languages
 
 OFFERED = ("en", "ar", "pt-BR")
 
 
 @pytest.mark.parametrize("tag", ["en", "en-GB", "zh-Hant-TW", "sl-rozaj-biske", "de-CH-1901", "x-y"[2:] + "es-419"])
 def test_well_formed_tags(tag: str) -> None:
-    assert language.is_language_tag(tag)
+    assert languages.is_language_tag(tag)
 
 
 @pytest.mark.parametrize("tag", ["", "e", "en_GB", "en-", "-en", "english language", "en-GB\x00", "a" * 9, "١٢"])
 def test_ill_formed_tags(tag: str) -> None:
-    assert not language.is_language_tag(tag)
+    assert not languages.is_language_tag(tag)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_ill_formed_tags(tag: str) -> None:
     ],
 )
 def test_the_best_liked_offered_language_is_chosen(header: str | None, chosen: str | None) -> None:
-    assert language.negotiate_language(header, OFFERED) == chosen
+    assert languages.negotiate_language(header, OFFERED) == chosen
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_the_best_liked_offered_language_is_chosen(header: str | None, chosen: s
     ],
 )
 def test_h9_a_language_that_is_not_offered_falls_back_to_the_nearest(tag: str, nearest: str | None) -> None:
-    assert language.nearest_offered(tag, ("en", "ar", "de", "es", "he", "pt-BR")) == nearest
+    assert languages.nearest_offered(tag, ("en", "ar", "de", "es", "he", "pt-BR")) == nearest
 
 
 def test_regions() -> None:
-    assert language.region_of("en-GB") == "GB"
-    assert language.region_of("zh-Hant-TW") == "TW"
-    assert language.region_of("en") is None
-    assert language.region_of("en-x-GB") is None
+    assert languages.region_of("en-GB") == "GB"
+    assert languages.region_of("zh-Hant-TW") == "TW"
+    assert languages.region_of("en") is None
+    assert languages.region_of("en-x-GB") is None

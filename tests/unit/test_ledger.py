@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger.domain import AccountKind, LedgerAccount, LedgerTransfer, TransferKind
 from almoner.kit.money import MAX_MINOR, Money
 
 OWNER, CAUSE, OTHER = UUID(int=1), UUID(int=2), UUID(int=3)
 GIFT, FEE = Money(2500, "USD"), Money(75, "USD")
-CLEARING, BANK = books.clearing_account("test", "USD"), books.bank_account("USD")
+CLEARING, BANK = ledger_domain.clearing_account("test", "USD"), ledger_domain.bank_account("USD")
 FEES, SUSPENSE, REFUNDS = (
-    books.fees_account("test", "USD"),
-    books.suspense_account("test", "USD"),
-    books.refunds_account("test", "USD"),
+    ledger_domain.fees_account("test", "USD"),
+    ledger_domain.suspense_account("test", "USD"),
+    ledger_domain.refunds_account("test", "USD"),
 )
 OWED, TRANSIT, OWED_TO_OTHER = (
-    books.liability_account(CAUSE, "USD"),
-    books.in_transit_account(CAUSE, "USD"),
-    books.liability_account(OTHER, "USD"),
+    ledger_domain.liability_account(CAUSE, "USD"),
+    ledger_domain.in_transit_account(CAUSE, "USD"),
+    ledger_domain.liability_account(OTHER, "USD"),
 )
 
 
@@ -33,28 +33,28 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
     none, net = Money(0, "USD"), GIFT - FEE
     return [
         (
-            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, GIFT),
+            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, GIFT),
             [("donation_refund_started", owed, back, 2500)],
         ),
         (
-            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_started", owed, back, 2425), ("donation_refund_fee_covered", fees, back, 75)],
         ),
         (
-            books.donation_refund_started(OWNER, "test", CAUSE, GIFT, none),
+            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, none),
             [("donation_refund_fee_covered", fees, back, 2500)],
         ),
-        (books.donation_refund_sent(OWNER, "test", GIFT), [("donation_refund_sent", back, clearing, 2500)]),
+        (ledger_domain.donation_refund_sent(OWNER, "test", GIFT), [("donation_refund_sent", back, clearing, 2500)]),
         (
-            books.donation_refund_sent(OWNER, books.PARTNER_TRANSFERS, GIFT),
+            ledger_domain.donation_refund_sent(OWNER, ledger_domain.PARTNER_TRANSFERS, GIFT),
             [("donation_refund_sent", by_bank, bank, 2500)],
         ),
         (
-            books.donation_refund_reversed(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.donation_refund_reversed(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
-            books.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
+            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE, charged=Money(50, "USD")),
             [
                 ("settled", bank, clearing, 2425),
                 ("provider_fee", fees, clearing, 75),
@@ -69,23 +69,35 @@ def _disputes() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, in
     drawn, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
-        (books.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", drawn, clearing, 2500)]),
-        (books.dispute_returned_transfers(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
+        (ledger_domain.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", drawn, clearing, 2500)]),
+        (ledger_domain.dispute_returned_transfers(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
         (
-            books.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
+            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
             [("dispute_lost", owed, drawn, 2425), ("dispute_absorbed", fees, drawn, 75)],
         ),
-        (books.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
-        (books.dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
-        (books.dispute_lost_transfers(OWNER, "test", None, none, GIFT), [("dispute_absorbed", fees, drawn, 2500)]),
-        (books.dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT), [("dispute_recovered", owed, fees, 2500)]),
+        (ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
         (
-            books.dispute_settlement_transfers(OWNER, "test", GIFT, FEE),
+            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT),
+            [("dispute_absorbed", fees, drawn, 2500)],
+        ),
+        (
+            ledger_domain.dispute_lost_transfers(OWNER, "test", None, none, GIFT),
+            [("dispute_absorbed", fees, drawn, 2500)],
+        ),
+        (
+            ledger_domain.dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT),
+            [("dispute_recovered", owed, fees, 2500)],
+        ),
+        (
+            ledger_domain.dispute_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("dispute_settled", clearing, bank, 2575), fee],
         ),
-        (books.dispute_settlement_transfers(OWNER, "test", GIFT, none), [("dispute_settled", clearing, bank, 2500)]),
         (
-            books.dispute_won_settlement_transfers(OWNER, "test", GIFT, FEE),
+            ledger_domain.dispute_settlement_transfers(OWNER, "test", GIFT, none),
+            [("dispute_settled", clearing, bank, 2500)],
+        ),
+        (
+            ledger_domain.dispute_won_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("dispute_won_settled", bank, clearing, 2425), fee],
         ),
     ]
@@ -101,41 +113,53 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     kinds: set[TransferKind] = set()
     sides: set[AccountKind] = set()
     for made, told in (
-        (books.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
-        (books.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
+        (ledger_domain.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
+        (ledger_domain.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
         (
-            books.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
+            ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
         ),
-        (books.settlement_transfers(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
-        (books.refund_settlement_transfers(OWNER, "test", GIFT, FEE), [("refund_settled", clearing, bank, 2575), fee]),
-        (books.disbursement_sent(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
-        (books.disbursement_paid(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
+        (ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, None), [("settled", bank, clearing, 2425), fee]),
         (
-            books.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=True),
+            ledger_domain.refund_settlement_transfers(OWNER, "test", GIFT, FEE),
+            [("refund_settled", clearing, bank, 2575), fee],
+        ),
+        (ledger_domain.disbursement_sent(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
+        (ledger_domain.disbursement_paid(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
+        (
+            ledger_domain.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=True),
             [("disbursement_returned", bank, transit, 2500), ("disbursement_reversed", transit, owed, 2500)],
         ),
         (
-            books.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=False),
+            ledger_domain.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=False),
             [("disbursement_reversed", transit, owed, 2500)],
         ),
-        (books.reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
+        (ledger_domain.reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
         (
-            books.unallocated_refund_started(OWNER, "test", GIFT),
+            ledger_domain.unallocated_refund_started(OWNER, "test", GIFT),
             [("unallocated_refund_started", suspense, refunds, 2500)],
         ),
-        (books.unallocated_refund_sent(OWNER, "test", GIFT), [("unallocated_refund_sent", refunds, clearing, 2500)]),
-        (books.unallocated_written_off(OWNER, "test", GIFT), [("unallocated_written_off", suspense, clearing, 2500)]),
-        (books.unallocated_applied(OWNER, "test", GIFT), [("unallocated_applied", suspense, clearing, 2500)]),
         (
-            books.request_payment_transfers(OWNER, GIFT, FEE),
+            ledger_domain.unallocated_refund_sent(OWNER, "test", GIFT),
+            [("unallocated_refund_sent", refunds, clearing, 2500)],
+        ),
+        (
+            ledger_domain.unallocated_written_off(OWNER, "test", GIFT),
+            [("unallocated_written_off", suspense, clearing, 2500)],
+        ),
+        (ledger_domain.unallocated_applied(OWNER, "test", GIFT), [("unallocated_applied", suspense, clearing, 2500)]),
+        (
+            ledger_domain.request_payment_transfers(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
         ),
-        (books.request_payment_transfers(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
-        (books.request_payment_transfers(OWNER, Money(0, "EUR"), FEE), [("request_overpaid", bank, partners, 75)]),
-        (books.request_allocated(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
-        (books.overpayment_returned(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
-        (books.overpayment_applied(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
+        (ledger_domain.request_payment_transfers(OWNER, GIFT, Money(0, "USD")), [("request_paid", bank, asked, 2500)]),
+        (
+            ledger_domain.request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
+            [("request_overpaid", bank, partners, 75)],
+        ),
+        (ledger_domain.request_allocated(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
+        (ledger_domain.overpayment_returned(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
+        (ledger_domain.overpayment_applied(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
         *_disputes(),
     ):
@@ -148,7 +172,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
 
 
 def test_m3_every_kind_is_in_the_table_that_explains_them() -> None:
-    assert [line.split()[0] for line in (books.__doc__ or "").splitlines() if line.startswith("    ")] == [
+    assert [line.split()[0] for line in (ledger_domain.__doc__ or "").splitlines() if line.startswith("    ")] == [
         *(kind.value for kind in TransferKind)
     ]
 
@@ -162,7 +186,7 @@ def test_m3_every_kind_is_in_the_table_that_explains_them() -> None:
         (CLEARING, OWED, 2.0),
         (CLEARING, OWED, True),
         (CLEARING, CLEARING, 1),
-        (CLEARING, books.liability_account(CAUSE, "EUR"), 1),
+        (CLEARING, ledger_domain.liability_account(CAUSE, "EUR"), 1),
     ],
 )
 def test_m1_what_is_not_balanced_cannot_be_said(debit: LedgerAccount, credit: LedgerAccount, minor: int) -> None:
@@ -171,36 +195,46 @@ def test_m1_what_is_not_balanced_cannot_be_said(debit: LedgerAccount, credit: Le
 
 
 def test_accounts_of_different_owners_have_different_names() -> None:
-    accounts = [CLEARING, BANK, FEES, SUSPENSE, REFUNDS, OWED, TRANSIT, OWED_TO_OTHER, books.bank_account("EUR")]
+    accounts = [
+        CLEARING,
+        BANK,
+        FEES,
+        SUSPENSE,
+        REFUNDS,
+        OWED,
+        TRANSIT,
+        OWED_TO_OTHER,
+        ledger_domain.bank_account("EUR"),
+    ]
     assert len({account.key for account in accounts}) == len(accounts)
-    assert books.clearing_account("other", "USD").key != CLEARING.key
+    assert ledger_domain.clearing_account("other", "USD").key != CLEARING.key
 
 
 Move = Callable[[int, str, int], list[LedgerTransfer]]
 ANY_MOVES: list[Move] = [
-    lambda n, currency, minor: books.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.payment_unallocated(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.settlement_transfers(
+    lambda n, currency, minor: ledger_domain.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.payment_unallocated(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.settlement_transfers(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
-    lambda n, currency, minor: books.refund_settlement_transfers(
+    lambda n, currency, minor: ledger_domain.refund_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: books.disbursement_sent(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.disbursement_paid(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: books.disbursement_returned(
+    lambda n, currency, minor: ledger_domain.disbursement_sent(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.disbursement_paid(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.disbursement_returned(
         UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0
     ),
-    lambda n, currency, minor: books.reassignment_transfers(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
-    lambda n, currency, minor: books.unallocated_refund_started(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.unallocated_refund_sent(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.unallocated_written_off(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.unallocated_applied(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.dispute_debited(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: books.dispute_lost_transfers(
+    lambda n, currency, minor: ledger_domain.reassignment_transfers(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_refund_started(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_refund_sent(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_written_off(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_applied(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.dispute_debited(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.dispute_lost_transfers(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: books.dispute_settlement_transfers(
+    lambda n, currency, minor: ledger_domain.dispute_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
 ]
@@ -229,12 +263,12 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     fee = share % gross
     net = Money(gross - fee, "USD")
     flow = [
-        *books.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
-        *books.settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
-        *books.disbursement_sent(OWNER, CAUSE, net),
-        *books.disbursement_returned(OWNER, CAUSE, net, was_paid=False),
-        *books.disbursement_sent(OWNER, CAUSE, net),
-        *books.disbursement_paid(OWNER, CAUSE, net),
+        *ledger_domain.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
+        *ledger_domain.settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
+        *ledger_domain.disbursement_sent(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_returned(OWNER, CAUSE, net, was_paid=False),
+        *ledger_domain.disbursement_sent(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_paid(OWNER, CAUSE, net),
     ]
     assert set(_left(flow).values()) == {0}
 
@@ -245,23 +279,23 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
     fee = share % gross
     whole, net, none = Money(gross, "USD"), Money(gross - fee, "USD"), Money(0, "USD")
     flow = [
-        *books.payment_transfers(OWNER, "test", CAUSE, whole),
-        *books.settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
+        *ledger_domain.payment_transfers(OWNER, "test", CAUSE, whole),
+        *ledger_domain.settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
-    payout = [*books.disbursement_sent(OWNER, CAUSE, net), *books.disbursement_paid(OWNER, CAUSE, net)]
+    payout = [*ledger_domain.disbursement_sent(OWNER, CAUSE, net), *ledger_domain.disbursement_paid(OWNER, CAUSE, net)]
     flow += payout if paid_out else []
     flow += [
-        *books.dispute_debited(OWNER, "test", whole),
-        *books.dispute_settlement_transfers(OWNER, "test", whole, none),
+        *ledger_domain.dispute_debited(OWNER, "test", whole),
+        *ledger_domain.dispute_settlement_transfers(OWNER, "test", whole, none),
     ]
     if won:
-        flow += books.dispute_returned_transfers(OWNER, "test", whole)
-        flow += books.dispute_won_settlement_transfers(OWNER, "test", whole, none)
+        flow += ledger_domain.dispute_returned_transfers(OWNER, "test", whole)
+        flow += ledger_domain.dispute_won_settlement_transfers(OWNER, "test", whole, none)
         flow += [] if paid_out else payout
     elif paid_out:
-        flow += books.dispute_lost_transfers(OWNER, "test", CAUSE, none, whole)
+        flow += ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, none, whole)
     else:
-        flow += books.dispute_lost_transfers(OWNER, "test", CAUSE, net, Money(fee, "USD"))
+        flow += ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, net, Money(fee, "USD"))
     left = _left(flow)
     loss = 0 if won else gross if paid_out else fee
     # What we lost is what our bank account lacks.
@@ -272,14 +306,14 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
 @given(st.integers(1, MAX_MINOR))
 def test_m3_held_money_that_went_back_or_was_dismissed_leaves_nothing(minor: int) -> None:
     money = Money(minor, "USD")
-    held = books.payment_unallocated(OWNER, "test", money)
+    held = ledger_domain.payment_unallocated(OWNER, "test", money)
     refunded = [
         *held,
-        *books.unallocated_refund_started(OWNER, "test", money),
-        *books.unallocated_refund_sent(OWNER, "test", money),
+        *ledger_domain.unallocated_refund_started(OWNER, "test", money),
+        *ledger_domain.unallocated_refund_sent(OWNER, "test", money),
     ]
     assert set(_left(refunded).values()) == {0}
-    assert set(_left([*held, *books.unallocated_written_off(OWNER, "test", money)]).values()) == {0}
+    assert set(_left([*held, *ledger_domain.unallocated_written_off(OWNER, "test", money)]).values()) == {0}
 
 
 def _left(flow: list[LedgerTransfer]) -> Counter[str]:

@@ -8,10 +8,10 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.accounting.disputes import domain as disputes
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.disputes import domain as disputes_domain
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
-from almoner.giving.accounting.refunds import domain as refunds
+from almoner.giving.accounting.refunds import domain as refunds_domain
 from almoner.giving.checkout.donations.domain import (
     Donation,
     Donor,
@@ -74,17 +74,17 @@ class Gift:
         if self.donation.settlement is None:
             gross = self.donation.money
             charged = min(self.donation.left, usd(self.fee))
-            self.post(books.settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
+            self.post(ledger_domain.settlement_transfers(ROW, "test", gross, usd(self.fee), CAUSE, charged))
             self.donation = replace(self.donation, settlement=SettledAmount(AT, gross - usd(self.fee)))
 
     def begin(self, minor: int) -> None:
         if self.open is None and self.paid_out is None:
             try:
-                money = refunds.refund_amount_of(self.donation, min(minor, self.donation.left.minor))
+                money = refunds_domain.refund_amount_of(self.donation, min(minor, self.donation.left.minor))
             except InvalidState:
                 return
-            borne = refunds.nonprofit_share_of(self.donation, money)
-            self.post(books.donation_refund_started(ROW, "test", CAUSE, money, borne))
+            borne = refunds_domain.nonprofit_share_of(self.donation, money)
+            self.post(ledger_domain.donation_refund_started(ROW, "test", CAUSE, money, borne))
             self.change(withdrawn=money.minor)
             self.begun.append((money, borne))
 
@@ -93,33 +93,33 @@ class Gift:
             self.refused()  # its provider sends nothing back of what a bank has drawn
         elif self.begun:
             money, _ = self.begun.pop()
-            self.post(books.donation_refund_sent(ROW, "test", money))
+            self.post(ledger_domain.donation_refund_sent(ROW, "test", money))
             self.change(refunded=money.minor)
 
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
-            again = refunds.restored_amount(self.donation, money)
-            self.post(books.donation_refund_reversed(ROW, "test", CAUSE, money, again))
+            again = refunds_domain.restored_amount(self.donation, money)
+            self.post(ledger_domain.donation_refund_reversed(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
     def dispute(self, minor: int) -> None:
         left = self.donation.money.minor - self.back
         if self.open is None and left:
             self.open = usd(min(minor, left))
-            self.post(books.dispute_debited(ROW, "test", self.open))
+            self.post(ledger_domain.dispute_debited(ROW, "test", self.open))
 
     def won(self) -> None:
         if self.open is not None:
-            self.post(books.dispute_returned_transfers(ROW, "test", self.open))
+            self.post(ledger_domain.dispute_returned_transfers(ROW, "test", self.open))
             self.open = None
 
     def lost(self) -> None:
         if self.open is None or self.begun:
             return  # the refund ends first
         owed = usd(0) if self.paid_out is not None else self.donation.owed
-        gift, ours = disputes.split_loss(self.open, owed)
-        self.post(books.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
+        gift, ours = disputes_domain.split_loss(self.open, owed)
+        self.post(ledger_domain.dispute_lost_transfers(ROW, "test", CAUSE, gift, ours))
         if self.paid_out is not None:
             self.unrecovered.append(self.open)
         self.change(withdrawn=0 if self.paid_out is not None else self.open.minor, refunded=self.open.minor)
@@ -128,21 +128,21 @@ class Gift:
     def pay_out(self) -> None:
         standing = self.donation.withdrawn_minor == self.refunded.minor and self.open is None
         if self.paid_out is None and self.donation.settlement and standing and self.donation.owed:
-            self.post(books.disbursement_sent(ROW, CAUSE, self.donation.owed))
-            self.post(books.disbursement_paid(ROW, CAUSE, self.donation.owed))
+            self.post(ledger_domain.disbursement_sent(ROW, CAUSE, self.donation.owed))
+            self.post(ledger_domain.disbursement_paid(ROW, CAUSE, self.donation.owed))
             self.paid_out = self.donation.owed.minor
 
     def come_back(self) -> None:
         if self.paid_out is not None:
-            self.post(books.disbursement_returned(ROW, CAUSE, usd(self.paid_out), was_paid=True))
+            self.post(ledger_domain.disbursement_returned(ROW, CAUSE, usd(self.paid_out), was_paid=True))
             self.paid_out = None
 
     def recover(self) -> None:
         while self.paid_out is None and self.unrecovered:
             lost = self.unrecovered.pop()
-            back, _ = disputes.split_loss(lost, self.donation.owed)
+            back, _ = disputes_domain.split_loss(lost, self.donation.owed)
             if back:
-                self.post(books.dispute_recovered_transfers(ROW, "test", CAUSE, back))
+                self.post(ledger_domain.dispute_recovered_transfers(ROW, "test", CAUSE, back))
             self.change(withdrawn=lost.minor)
 
     def move(self, name: str, minor: int) -> None:
@@ -178,7 +178,7 @@ def paid(minor: int, fee: int) -> Gift:
         ROW, UUID(int=3), CAUSE, None, usd(minor), NOBODY, {}, AT, donor_shown=True, gift_aid_id=None
     )
     gift = Gift(replace(made, status="RECEIVED_PAYMENT"), fee)
-    gift.post(books.payment_transfers(ROW, "test", CAUSE, gift.donation.money))
+    gift.post(ledger_domain.payment_transfers(ROW, "test", CAUSE, gift.donation.money))
     return gift
 
 

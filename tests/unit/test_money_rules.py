@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.accounting.ledger.domain import TransferKind
-from almoner.giving.accounting.suspense import domain
+from almoner.giving.accounting.suspense import domain as suspense_domain
 from almoner.giving.accounting.suspense.domain import RuleAction
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.platform.pages.translations import LOCALE_FOLDER
@@ -51,14 +51,18 @@ def test_m6_every_reason_has_one_row() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
-    decision = domain.rule_decision_of(UnallocatedReason(row.reason), NOW)
-    assert decision == domain.RuleDecision(row.action, NOW + row.after)
+    decision = suspense_domain.rule_decision_of(UnallocatedReason(row.reason), NOW)
+    assert decision == suspense_domain.RuleDecision(row.action, NOW + row.after)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)
 def test_m6_what_is_refunded_is_in_the_books_and_nothing_else(row: Row) -> None:
     assert all(name in set(TransferKind) for name in row.postings)
-    assert domain.is_posted(UnallocatedReason(row.reason)) is (row.action is RuleAction.REFUND) is bool(row.postings)
+    assert (
+        suspense_domain.is_posted(UnallocatedReason(row.reason))
+        is (row.action is RuleAction.REFUND)
+        is bool(row.postings)
+    )
     assert ("refund" in row.person) is bool(row.postings)
 
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.screening.watchlists.domain import CATEGORIES, Category
-from almoner.validation.ongoing.monitoring import domain, triggers
-from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
+from almoner.validation.ongoing.monitoring import domain as monitoring_domain
+from almoner.validation.ongoing.monitoring import monitoring_evidence
+from almoner.validation.ongoing.monitoring import triggers as monitoring_triggers
 from almoner.validation.ongoing.monitoring.domain import (
     DEFAULT_FLAGS,
     SUBSCRIPTION,
@@ -54,7 +55,7 @@ sources = st.lists(st.builds(source, categories), max_size=6)
 def test_results_follow_from_what_was_seen(
     found: Sequence[MonitoringMatch],
     lists: Sequence[ScreenedList],
-    active: domain.RegistrationActive | None,
+    active: monitoring_domain.RegistrationActive | None,
     flags: frozenset[Category],
 ) -> None:
     results = results_of(MonitoringEvidence(tuple(found), tuple(lists), active), flags=flags)
@@ -98,7 +99,7 @@ known = st.builds(
 
 @given(known)
 def test_results_are_kept_as_they_are(results: MonitoringResults) -> None:
-    assert domain.parse_results(results.as_json()) == results
+    assert monitoring_domain.parse_results(results.as_json()) == results
 
 
 @given(known, matches, sources)
@@ -127,7 +128,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 ) -> None:
     parts = [f"-{parameter}:{status}" for parameter, status in single]
     parts.insert(data.draw(st.integers(0, len(parts))), f"-complianceStatus:{overall}")
-    named, chosen = triggers.split_test_suffix(id_ + "".join(parts))
+    named, chosen = monitoring_triggers.split_test_suffix(id_ + "".join(parts))
     assert named == id_
     every: CategoryStatus = "clear" if overall == "pass" else "flag"
     last: dict[str, CategoryStatus] = {**dict.fromkeys(CATEGORIES, every), **dict(single)}
@@ -136,7 +137,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 
 @given(ids, st.text(max_size=40))
 def test_4_11_what_is_no_suffix_is_left_as_it_is(id_: str, tail: str) -> None:
-    named, chosen = triggers.split_test_suffix(id_ + tail)
+    named, chosen = monitoring_triggers.split_test_suffix(id_ + tail)
     if chosen is None:
         assert named == id_ + tail
     else:
@@ -150,7 +151,7 @@ def test_4_11_one_wrong_sign_makes_it_no_suffix(
     suffix = f"-complianceStatus:{overall}" + "".join(f"-{parameter}:{status}" for parameter, status in single)
     place = data.draw(st.integers(1, len(suffix)))
     broken = id_ + suffix[:place] + data.draw(st.sampled_from(" \n:X")) + suffix[place:]
-    assert triggers.split_test_suffix(broken) == (broken, None)
+    assert monitoring_triggers.split_test_suffix(broken) == (broken, None)
 
 
 def at(status: MonitoringStatus) -> MonitoringSubscription:
@@ -197,6 +198,6 @@ def test_a_live_one_shows_the_versions_up_to_which_all_are_compared() -> None:
     live = at("pending").with_evidence(MonitoringEvidence((), own, "yes"), "name", NOW)
     newer = ScreenedList("a", "2", "sanction")
     later, earlier = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)
-    assert looking.with_newer_lists(live, [(newer, later)]).sources == (newer, own[1])
-    assert looking.with_newer_lists(live, [(newer, earlier)]).sources == own
-    assert looking.with_newer_lists(live.cancelled(NOW), [(newer, later)]).sources == own
+    assert monitoring_evidence.with_newer_lists(live, [(newer, later)]).sources == (newer, own[1])
+    assert monitoring_evidence.with_newer_lists(live, [(newer, earlier)]).sources == own
+    assert monitoring_evidence.with_newer_lists(live.cancelled(NOW), [(newer, later)]).sources == own

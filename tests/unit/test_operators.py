@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.keys import domain as secrets
-from almoner.access.operators import domain
+from almoner.access.keys import domain as keys_domain
+from almoner.access.operators import domain as operators_domain
 from almoner.access.operators.domain import OperatorToken, RoleMissing, TokenRefused
 from almoner.access.people.domain import OPERATORS, Person, Role, build_profile
 from almoner.kit.errors import IncorrectParams
@@ -24,58 +24,58 @@ def person(*roles: Role, name: str = "Ada", active: bool = True) -> Person:
 
 @pytest.mark.parametrize("sandbox", [True, False])
 def test_k1_a_token_has_the_form_of_a_key_with_a_beginning_of_its_own(sandbox: bool) -> None:
-    start = domain.token_prefix(sandbox=sandbox)
-    made = secrets.generate_secret(start)
+    start = operators_domain.token_prefix(sandbox=sandbox)
+    made = keys_domain.generate_secret(start)
     assert start == ("op_sandbox_" if sandbox else "op_live_")
     assert len(made) == len(start) + 38
-    assert secrets.is_well_formed_secret(start, made)
-    assert secrets.kind_of(made, sandbox=sandbox) is None, "a token is no key"
-    assert not secrets.is_well_formed_secret(domain.token_prefix(sandbox=not sandbox), made)
+    assert keys_domain.is_well_formed_secret(start, made)
+    assert keys_domain.kind_of(made, sandbox=sandbox) is None, "a token is no key"
+    assert not keys_domain.is_well_formed_secret(operators_domain.token_prefix(sandbox=not sandbox), made)
     for wrong in (made[:-1], made + "0", made[:-1] + ("a" if made[-1] != "a" else "b"), made.replace(made[15], "-")):
-        assert not secrets.is_well_formed_secret(start, wrong)
+        assert not keys_domain.is_well_formed_secret(start, wrong)
 
 
 @pytest.mark.parametrize("days", [1, 90, 365])
 def test_a_token_lives_a_day_to_a_year(days: int) -> None:
-    assert domain.token_lifetime(days) == timedelta(days=days)
+    assert operators_domain.token_lifetime(days) == timedelta(days=days)
 
 
 @pytest.mark.parametrize("days", [-1, 0, 366])
 def test_no_token_lives_longer_or_not_at_all(days: int) -> None:
     with pytest.raises(IncorrectParams):
-        domain.token_lifetime(days)
+        operators_domain.token_lifetime(days)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101])
 def test_a_token_has_a_name(name: str) -> None:
     with pytest.raises(IncorrectParams):
-        domain.token_name(name)
-    assert domain.token_name(" laptop ") == "laptop"
+        operators_domain.token_name(name)
+    assert operators_domain.token_name(" laptop ") == "laptop"
 
 
 def test_a_token_works_until_its_very_end() -> None:
     end = TOKEN.expires_at
-    domain.ensure_token_valid(TOKEN, person("finance"), end - timedelta(microseconds=1))
+    operators_domain.ensure_token_valid(TOKEN, person("finance"), end - timedelta(microseconds=1))
     for token, who, at, why in (
         (TOKEN, person("finance"), end, "expired on 2026-03-03"),
         (replace(TOKEN, revoked_at=NOW), person("finance"), NOW, "is revoked"),
         (TOKEN, person("finance", active=False), NOW, "Ada is deactivated"),
     ):
         with pytest.raises(TokenRefused, match=why):
-            domain.ensure_token_valid(token, who, at)
+            operators_domain.ensure_token_valid(token, who, at)
         assert not (token.is_valid(at) and who.active)
 
 
 def test_an_administrator_decides_about_nothing_by_that() -> None:
     ada, bo = person("administrator"), person("reviewer", "finance", name="Bo")
     for role in ("reviewer", "finance"):
-        domain.ensure_has_role(bo, "operator_bo", [role], [ada])
+        operators_domain.ensure_has_role(bo, "operator_bo", [role], [ada])
         with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}: Ada can grant it"):
-            domain.ensure_has_role(ada, "operator_ada", [role], [ada])
+            operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada])
     with pytest.raises(RoleMissing, match="almoner operators set-roles operator_bo"):
-        domain.ensure_has_role(bo, "operator_bo", ["administrator"], [ada])
+        operators_domain.ensure_has_role(bo, "operator_bo", ["administrator"], [ada])
     with pytest.raises(RoleMissing):
-        domain.ensure_has_role(person("finance", active=False), "operator_x", ["finance"], [ada])
+        operators_domain.ensure_has_role(person("finance", active=False), "operator_x", ["finance"], [ada])
 
 
 def test_a_token_in_the_settings_is_not_shown() -> None:

@@ -9,7 +9,7 @@ import pytest
 from schwifty import IBAN
 
 from almoner.giving.disbursing.payee_bank_accounts import account_numbers as numbers
-from almoner.giving.disbursing.payee_bank_accounts import service
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     MIN_MATCHING_SCORE,
     MIN_PLAUSIBLE_SCORE,
@@ -74,7 +74,7 @@ ACCOUNT = PayeeAccount(
 
 @pytest.mark.parametrize(("typed", "known"), RIGHT)
 def test_numbers_are_read_in_every_spelling(typed: Mapping[str, str], known: AccountNumbers) -> None:
-    read = service.parse_numbers(typed)
+    read = payee_bank_accounts.parse_numbers(typed)
     assert read == known
     assert read.account[-4:] in read.masked_number
     assert read.account not in read.masked_number
@@ -92,7 +92,7 @@ def test_a_number_typed_anew_is_the_same_in_every_spelling(typed: Mapping[str, s
 @pytest.mark.parametrize(("typed", "why"), WRONG)
 def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) -> None:
     with pytest.raises(PayeeAccountRefused) as refused:
-        service.parse_numbers(typed)
+        payee_bank_accounts.parse_numbers(typed)
     assert why in str(refused.value)
 
 
@@ -100,18 +100,18 @@ def test_wrong_numbers_are_told_all_at_once(typed: Mapping[str, str], why: str) 
 def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
     check, number = OF_COUNTRIES[country][:2], OF_COUNTRIES[country][2:]
     whole = {"iban": f"{country}{check}{number}"}
-    assert service.parse_numbers({**whole, "bic": f"AAAA{country}22"}).country == ALPHA3_BY_ALPHA2[country]
+    assert payee_bank_accounts.parse_numbers({**whole, "bic": f"AAAA{country}22"}).country == ALPHA3_BY_ALPHA2[country]
     sepa = bool(IBAN(whole["iban"]).in_sepa_zone)
     assert in_sepa("iban", whole["iban"]) is sepa
     if not sepa:
         with pytest.raises(PayeeAccountRefused, match=f"bic is required: banks of {country}"):
-            service.parse_numbers(whole)
+            payee_bank_accounts.parse_numbers(whole)
     mistyped = f"{int(check) % 97 + 2:02d}"
     swapped = number[-1] + number[1:-1] + number[0]
     for wrong in (f"{mistyped}{number}", f"{check}{number}0", f"{check}{number[:-1]}", f"{check}{swapped}"):
         if wrong != check + number:
             with pytest.raises(PayeeAccountRefused, match="iban is not valid"):
-                service.parse_numbers({"iban": country + wrong})
+                payee_bank_accounts.parse_numbers({"iban": country + wrong})
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_each_countrys_iban_is_told_from_a_mistyped_one(country: str) -> None:
 )
 def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], why: str) -> None:
     with pytest.raises(PayeeAccountRefused) as refused:
-        service.parse_numbers(typed)
+        payee_bank_accounts.parse_numbers(typed)
     assert why in str(refused.value)
 
 
@@ -150,7 +150,7 @@ def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str
 
 
 def test_what_is_unusual_of_an_account_is_told() -> None:
-    numbers = service.parse_numbers({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
+    numbers = payee_bank_accounts.parse_numbers({"iban": "DE89370400440532013000", "bic": "COBADEFFXXX"})
     assert review_warnings(ACCOUNT, numbers, "DEU") == []
     elsewhere = replace(ACCOUNT, name_score=MIN_MATCHING_SCORE - 1)
     assert review_warnings(elsewhere, replace(numbers, bic="ABNANL2A"), "FRA") == [

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.accounting.reassignments import domain as reassignments
+from almoner.giving.accounting.reassignments import domain as reassignments_domain
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SettledAmount
-from almoner.giving.disbursing.disbursements import domain
-from almoner.giving.disbursing.disbursements import remittance_advice as advice
+from almoner.giving.disbursing.disbursements import domain as disbursements_domain
+from almoner.giving.disbursing.disbursements import remittance_advice
 from almoner.giving.disbursing.disbursements.domain import (
     DISBURSEMENT,
     DisbursementRules,
@@ -99,7 +99,7 @@ def test_s1_the_moves_of_a_payout() -> None:
 
 
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
-    new = domain.new_batch(ID, DisbursementBatch(ID, ID, "USD"), NOW)
+    new = disbursements_domain.new_batch(ID, DisbursementBatch(ID, ID, "USD"), NOW)
     assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
@@ -115,26 +115,32 @@ def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> N
 
 def test_the_advice_names_the_donor_unless_the_gift_is_anonymous() -> None:
     ids = Ids(sandbox=True)
-    row = dict(zip(advice.COLUMN_TITLES, advice.advice_row(ids, GIFT), strict=True))
+    row = dict(zip(remittance_advice.COLUMN_TITLES, remittance_advice.advice_row(ids, GIFT), strict=True))
     assert row["donation"] == ids.text("donation", ID)
     assert (row["donor"], row["message"]) == ("Ada Byron", "With love")
     assert (row["given"], row["fee"], row["sent back"]) == ("25.00", "0.63", "0.00")
     assert (row["paid out"], row["currency"]) == ("24.37", "USD")
-    part = dict(zip(advice.COLUMN_TITLES, advice.advice_row(ids, replace(GIFT, withdrawn_minor=437)), strict=True))
+    part = dict(
+        zip(
+            remittance_advice.COLUMN_TITLES,
+            remittance_advice.advice_row(ids, replace(GIFT, withdrawn_minor=437)),
+            strict=True,
+        )
+    )
     assert (part["fee"], part["sent back"], part["paid out"]) == ("0.63", "4.37", "20.00")
-    hidden = advice.advice_row(ids, replace(GIFT, anonymous=True))
+    hidden = remittance_advice.advice_row(ids, replace(GIFT, anonymous=True))
     assert "Ada" not in " ".join(hidden)
     assert "Byron" not in " ".join(hidden)
     yen = replace(GIFT, money=Money(500, "JPY"), settlement=None, message=None, last_name=None)
-    assert advice.advice_row(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
+    assert remittance_advice.advice_row(ids, yen)[2:] == ["Ada", "", "500", "0", "0", "500", "JPY"]
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "|cmd", "%0A"])
 def test_no_cell_of_the_advice_is_a_formula(cell: str) -> None:
-    assert advice.escape_formula(cell) == f"'{cell}"
-    assert advice.escape_formula(f"Ada {cell}") == f"Ada {cell}"
+    assert remittance_advice.escape_formula(cell) == f"'{cell}"
+    assert remittance_advice.escape_formula(f"Ada {cell}") == f"Ada {cell}"
 
 
 def test_what_is_owed_of_a_gift_is_what_was_settled_else_the_whole() -> None:
-    assert reassignments.owed_amount(GIFT) == Money(2437, "USD")
-    assert reassignments.owed_amount(replace(GIFT, settlement=None)) == Money(2500, "USD")
+    assert reassignments_domain.owed_amount(GIFT) == Money(2437, "USD")
+    assert reassignments_domain.owed_amount(replace(GIFT, settlement=None)) == Money(2500, "USD")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.provider_test import domain
+from almoner.provider_test import domain as provider_test_domain
 from almoner.provider_test.domain import Card, CardForm, CardOutcome
 
 NOW = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
@@ -70,13 +70,13 @@ def test_h5_a_card_shows_its_number_in_no_text() -> None:
 
 @pytest.mark.parametrize("number", ["79927398713", "4242424242424242", "0"])
 def test_luhn_takes_right_check_digits_alone(number: str) -> None:
-    assert domain.is_luhn_valid(number)
+    assert provider_test_domain.is_luhn_valid(number)
     for place, digit in enumerate(number):
         for other in set("0123456789") - {digit}:
-            assert not domain.is_luhn_valid(number[:place] + other + number[place + 1 :])
+            assert not provider_test_domain.is_luhn_valid(number[:place] + other + number[place + 1 :])
 
 
 def test_the_waits_between_notices_grow_and_then_stay() -> None:
-    waits = [domain.retry_delay(attempts) for attempts in range(1, 10)]
+    waits = [provider_test_domain.retry_delay(attempts) for attempts in range(1, 10)]
     assert waits == sorted(waits)
     assert waits[-1] == waits[-2] == timedelta(hours=1)

@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
 
 from almoner.giving.checkout.donations.domain import RefundedAmount
-from almoner.giving.receipts import service
+from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.ids import Ids
@@ -54,7 +54,7 @@ RECEIPT = Receipt(
 @cache
 def papers(environment: Environment = "sandbox") -> ReceiptDocuments:
     deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return ReceiptDocuments(PageRenderer(deployment, service.MAILS))
+    return ReceiptDocuments(PageRenderer(deployment, receipts.MAILS))
 
 
 async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfReader:

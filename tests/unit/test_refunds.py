@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.giving.accounting.refunds import domain
+from almoner.giving.accounting.refunds import domain as refunds_domain
 from almoner.giving.accounting.refunds.domain import REFUND, RefundNotPossible
 from almoner.giving.checkout.donations.domain import (
     Donation,
@@ -49,22 +49,22 @@ def test_s1_a_refund_ends_once() -> None:
 
 def test_nothing_goes_back_while_a_lost_dispute_is_taken_back() -> None:
     with pytest.raises(InvalidState, match="is being taken back"):
-        domain.refund_amount_of(received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=0), None)
-    assert domain.refund_amount_of(
+        refunds_domain.refund_amount_of(received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=0), None)
+    assert refunds_domain.refund_amount_of(
         received(1000, refunded=RefundedAmount(AT, usd(600)), withdrawn_minor=600), None
     ) == usd(400)
 
 
 def test_all_that_is_left_goes_back_or_what_is_asked_for() -> None:
     gift = received(1000, withdrawn_minor=300)
-    assert domain.refund_amount_of(gift, None) == usd(700)
-    assert (domain.refund_amount_of(gift, 1), domain.refund_amount_of(gift, 700)) == (usd(1), usd(700))
+    assert refunds_domain.refund_amount_of(gift, None) == usd(700)
+    assert (refunds_domain.refund_amount_of(gift, 1), refunds_domain.refund_amount_of(gift, 700)) == (usd(1), usd(700))
 
 
 @pytest.mark.parametrize("minor", [0, -1, 701])
 def test_no_other_amount_goes_back(minor: int) -> None:
     with pytest.raises(IncorrectParams) as refused:
-        domain.refund_amount_of(received(1000, withdrawn_minor=300), minor)
+        refunds_domain.refund_amount_of(received(1000, withdrawn_minor=300), minor)
     assert refused.value.reasons == ("body.amount must be from 1 to 700, which is left of the donation",)
 
 
@@ -80,7 +80,7 @@ def test_no_other_amount_goes_back(minor: int) -> None:
 )
 def test_nothing_goes_back_of_other_gifts(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidState) as refused:
-        domain.refund_amount_of(received(1000, **changed), None)
+        refunds_domain.refund_amount_of(received(1000, **changed), None)
     assert told in refused.value.reasons[0]
 
 
@@ -93,13 +93,13 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
     for move in data.draw(st.lists(st.sampled_from(("begin", "refuse", "settle")), max_size=12)):
         if move == "begin" and gift.left:
             refund = usd(data.draw(st.integers(1, gift.left.minor)))
-            borne = domain.nonprofit_share_of(gift, refund)
+            borne = refunds_domain.nonprofit_share_of(gift, refund)
             owed, ours, back = owed - borne.minor, ours + (refund - borne).minor, back + refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor + refund.minor)
             begun.append(refund)
         elif move == "refuse" and begun:
             refund = begun.pop()
-            again = domain.restored_amount(gift, refund)
+            again = refunds_domain.restored_amount(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
         elif move == "settle" and gift.settlement is None:
@@ -114,12 +114,12 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
 def test_a_note_and_a_name_are_kept_whole() -> None:
     for bad in ("", "x" * 501):
         with pytest.raises(RefundNotPossible, match="a note has 1 to 500 characters"):
-            domain.ensure_valid_note(bad)
+            refunds_domain.ensure_valid_note(bad)
     for bad in ("", "x" * 256):
         with pytest.raises(RefundNotPossible, match="1 to 255 characters"):
-            domain.ensure_valid_reference(bad)
-    domain.ensure_valid_note("x" * 500)
-    domain.ensure_valid_reference("x" * 255)
+            refunds_domain.ensure_valid_reference(bad)
+    refunds_domain.ensure_valid_note("x" * 500)
+    refunds_domain.ensure_valid_reference("x" * 255)
 
 
 def test_a_gift_stands_still_while_it_goes_back_or_is_disputed() -> None:

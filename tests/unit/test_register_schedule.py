@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner import settings as configuration
-from almoner import sources
+from almoner import settings, sources
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.platform.jobs import refresh_schedule as refreshing
+from almoner.platform.jobs import refresh_schedule
 from almoner.platform.jobs.refresh_schedule import ScheduleInvalid
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import PUBLIC_ONLY, AddressPolicy
@@ -30,12 +29,12 @@ urls = ["https://data.gov.au/acnc.csv"]
 
 def problems(text: str, policy: AddressPolicy = PUBLIC_ONLY) -> Sequence[str]:
     with pytest.raises(ScheduleInvalid) as invalid:
-        refreshing.parse_schedule(text, sources.register_source, policy, ImportRefused)
+        refresh_schedule.parse_schedule(text, sources.register_source, policy, ImportRefused)
     return invalid.value.problems
 
 
 def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
-    first, second = refreshing.parse_schedule(GOOD, sources.register_source, PUBLIC_ONLY, ImportRefused)
+    first, second = refresh_schedule.parse_schedule(GOOD, sources.register_source, PUBLIC_ONLY, ImportRefused)
     assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
     assert (second.source, second.every) == ("acnc", timedelta(days=1))
 
@@ -72,34 +71,40 @@ def test_the_sandbox_may_fetch_from_this_machine() -> None:
     text = "[acnc]\nevery_hours = 1\nurls = ['http://127.0.0.1:8000/acnc.csv']"
     assert "must use https" in problems(text)[0]
     assert (
-        len(refreshing.parse_schedule(text, sources.register_source, AddressPolicy(loopback=True), ImportRefused)) == 1
+        len(refresh_schedule.parse_schedule(text, sources.register_source, AddressPolicy(loopback=True), ImportRefused))
+        == 1
     )
 
 
 @given(failures=st.integers(1, 10_000), hours=st.integers(1, 1000))
 def test_pauses_grow_and_are_never_longer_than_the_interval(failures: int, hours: int) -> None:
     every = timedelta(hours=hours)
-    assert timedelta() < refreshing.retry_delay(failures, every) <= refreshing.retry_delay(failures + 1, every) <= every
+    assert (
+        timedelta()
+        < refresh_schedule.retry_delay(failures, every)
+        <= refresh_schedule.retry_delay(failures + 1, every)
+        <= every
+    )
 
 
 def test_settings_tell_what_is_wrong_with_the_schedule(tmp_path: Path) -> None:
     file = tmp_path / "registers.toml"
-    given_settings = configuration.read_settings(register_schedule=file)
-    with pytest.raises(configuration.UnsafeSettings, match="cannot be read"):
+    given_settings = settings.read_settings(register_schedule=file)
+    with pytest.raises(settings.UnsafeSettings, match="cannot be read"):
         sources.read_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text("[nobody]\n")
-    with pytest.raises(configuration.UnsafeSettings, match="ALMONER_REGISTER_SCHEDULE"):
+    with pytest.raises(settings.UnsafeSettings, match="ALMONER_REGISTER_SCHEDULE"):
         sources.read_register_schedule(given_settings, PUBLIC_ONLY)
     file.write_text(GOOD)
     assert len(sources.read_register_schedule(given_settings, PUBLIC_ONLY)) == 2
-    assert sources.read_register_schedule(configuration.read_settings(), PUBLIC_ONLY) == ()
+    assert sources.read_register_schedule(settings.read_settings(), PUBLIC_ONLY) == ()
 
 
 def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: Path) -> None:
     (file := tmp_path / "watchlists.toml").write_text("[nobody]\nevery_hours = 0\nurls = ['ftp://example.org/a']\n")
-    given_settings = configuration.read_settings(watchlist_schedule=file)
+    given_settings = settings.read_settings(watchlist_schedule=file)
     outbound, telemetry = OutboundClient(PUBLIC_ONLY), Telemetry()
-    with pytest.raises(configuration.UnsafeSettings) as refused:
+    with pytest.raises(settings.UnsafeSettings) as refused:
         sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry)
     told = str(refused.value)
     assert told.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
@@ -107,6 +112,4 @@ def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: 
     file.write_text("[ofac-sdn]\nevery_hours = 24\nurls = ['https://example.org/sdn.csv']\n")
     (planned,) = sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
     assert (planned.source, planned.every) == ("ofac-sdn", timedelta(days=1))
-    assert (
-        sources.build_watchlist_refreshing(configuration.read_settings(), PUBLIC_ONLY, outbound, telemetry).plan == ()
-    )
+    assert sources.build_watchlist_refreshing(settings.read_settings(), PUBLIC_ONLY, outbound, telemetry).plan == ()

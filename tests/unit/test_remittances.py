@@ -9,8 +9,8 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donor, SettledAmount, new_direct_donation
-from almoner.giving.disbursing.disbursements import domain as payouts
-from almoner.giving.disbursing.remittances import domain
+from almoner.giving.disbursing.disbursements import domain as disbursements_domain
+from almoner.giving.disbursing.remittances import domain as remittances_domain
 from almoner.giving.disbursing.remittances.documents import RemittanceDocuments
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
 from almoner.kit.ids import Ids
@@ -31,7 +31,11 @@ def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0
     totals = RemittanceTotals().with_lines([*lines, *[SUNNY] * further])
     bucket = DisbursementBatch(UUID(int=1), UUID(int=2), "GBP")
     payout = replace(
-        payouts.new_batch(ID, bucket, AT), money=Money(totals.paid_minor, "GBP"), status="PAID", sent_at=AT, paid_at=AT
+        disbursements_domain.new_batch(ID, bucket, AT),
+        money=Money(totals.paid_minor, "GBP"),
+        status="PAID",
+        sent_at=AT,
+        paid_at=AT,
     )
     return Remittance(payout, "Bright Bank", "Relief Fund", language, lines, totals)
 
@@ -54,7 +58,7 @@ async def test_h8_a_remittance_statement_in_any_language_is_tagged_with_a_table(
     assert "<pdfuaid:part>1<" in catalogue["/Metadata"].get_data().decode()  # type: ignore[attr-defined]
     heard = kinds(catalogue["/StructTreeRoot"]["/K"])  # type: ignore[index]
     assert (heard.count("/Table"), heard.count("/TH"), heard.count("/TR")) == (1, 5, 5)
-    assert payouts.end_to_end_id_of(ID) in text(made)
+    assert disbursements_domain.end_to_end_id_of(ID) in text(made)
 
 
 async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -> None:
@@ -82,18 +86,21 @@ def test_who_gives_anonymously_is_in_no_line() -> None:
         gift_aid_id=None,
     )  # fmt: skip
     assert (
-        domain.remittance_line_of(given).donor,
-        domain.remittance_line_of(replace(given, anonymous=False)).donor,
+        remittances_domain.remittance_line_of(given).donor,
+        remittances_domain.remittance_line_of(replace(given, anonymous=False)).donor,
     ) == (None, ("Sec", "Ret"))
     nobody = replace(given, first_name=None, last_name=None, anonymous=False)
-    assert (domain.remittance_line_of(nobody).donor, domain.remittance_line_of(nobody).anonymous) == (None, False)
+    assert (
+        remittances_domain.remittance_line_of(nobody).donor,
+        remittances_domain.remittance_line_of(nobody).anonymous,
+    ) == (None, False)
 
 
 @pytest.mark.parametrize(("withdrawn", "back", "paid"), [(0, 0, 975), (300, 300, 675), (1000, 975, 0)])
 def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int) -> None:
     donor = Donor(None, None, None, False, False)
     given = new_direct_donation(ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, donor_shown=True, gift_aid_id=None)
-    told = domain.remittance_line_of(
+    told = remittances_domain.remittance_line_of(
         replace(given, settlement=SettledAmount(AT, Money(975, "GBP")), withdrawn_minor=withdrawn)
     )
     assert (told.given_minor, told.fee_minor, told.refunded_minor, told.paid_minor) == (1000, 25, back, paid)
@@ -101,4 +108,4 @@ def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int)
 
 @pytest.mark.parametrize(("country", "language"), [("DEU", "de"), ("GBR", "en-GB"), ("USA", "en"), ("KEN", "en")])
 def test_a_nonprofit_is_told_in_the_language_of_its_country(country: str, language: str) -> None:
-    assert domain.document_language_of(country) == language
+    assert remittances_domain.document_language_of(country) == language

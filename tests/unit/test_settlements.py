@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.accounting.settlements import csv_reports as reports
+from almoner.giving.accounting.settlements import csv_reports
 from almoner.giving.accounting.settlements.domain import (
     LineKind,
     Mismatch,
@@ -67,7 +67,7 @@ def file(*rows: str, head: str = HEAD) -> bytes:
 
 def refusal(content: bytes) -> list[str]:
     with pytest.raises(ReportRefused) as refused:
-        reports.parse_report("test", content)
+        csv_reports.parse_report("test", content)
     return str(refused.value).splitlines()
 
 
@@ -78,7 +78,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
         "-25.10,0.1,-25,,tp_1,refund,USD,2026-03-02,po_1",
         head=head,
     )
-    report = reports.parse_report("test", b"\xef\xbb\xbf" + content)
+    report = csv_reports.parse_report("test", b"\xef\xbb\xbf" + content)
     assert (report.provider, report.reference, report.currency) == ("test", "po_1", USD)
     assert report.settled_on.isoformat() == "2026-03-02"
     assert report.lines == (LINE, REFUND)

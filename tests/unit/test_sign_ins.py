@@ -8,9 +8,10 @@ from uuid import UUID
 import pytest
 
 from almoner.access.people.domain import OPERATORS, Realm
-from almoner.access.security_emails import domain as letters
+from almoner.access.security_emails import domain as security_emails_domain
 from almoner.access.security_emails.domain import Kind
-from almoner.access.sign_ins import domain, service
+from almoner.access.sign_ins import domain as sign_ins_domain
+from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import EmailLink, SignIn
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -52,12 +53,12 @@ HOUR = timedelta(hours=1)
     ],
 )
 def test_a_browser_is_called_by_words_of_ours(user_agent: str, name: str) -> None:
-    assert domain.device_label(user_agent) == name
+    assert sign_ins_domain.device_label(user_agent) == name
 
 
 def sign_in(realm: Realm = MEMBERS) -> SignIn:
     """A sign-in of just now."""
-    ends = AT + domain.lifetime_of(realm).longest
+    ends = AT + sign_ins_domain.lifetime_of(realm).longest
     return SignIn(UUID(int=1), realm, UUID(int=2), "password", "", "", AT, AT, AT, ends)
 
 
@@ -79,8 +80,8 @@ def test_what_was_ended_is_over_whatever_its_time() -> None:
 
 def test_a_proof_is_recent_for_ten_minutes() -> None:
     one = sign_in()
-    assert service.is_recently_proved(one, AT + timedelta(minutes=10, milliseconds=-1))
-    assert not service.is_recently_proved(one, AT + timedelta(minutes=10))
+    assert sign_ins.is_recently_proved(one, AT + timedelta(minutes=10, milliseconds=-1))
+    assert not sign_ins.is_recently_proved(one, AT + timedelta(minutes=10))
 
 
 def test_a_link_is_open_until_its_very_end() -> None:
@@ -94,18 +95,18 @@ def test_a_link_is_open_until_its_very_end() -> None:
 def test_names_in_mails_are_short_and_in_one_line() -> None:
     """An invitation is sent to whoever an owner wishes; what they are called must not become the message."""
     values = {"place": "Ferns\r\nBcc: eve@example.net", "user_name": "w" * 255}
-    letter = letters.compose_email("invitation", values, {})
+    letter = security_emails_domain.compose_email("invitation", values, {})
     assert letter.subject == "Your invitation to Ferns Bcc: eve@example.net"
     assert "w" * 79 + "…" in letter.text
     assert "w" * 80 not in letter.text
-    assert letters.shorten_name("w" * 80) == "w" * 80
+    assert security_emails_domain.shorten_name("w" * 80) == "w" * 80
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_mail_has_its_words(kind: Kind) -> None:
     values = {"place": "Ferns {& Co}", "user_name": "ada", "name": "Laptop", "left": "3", "until": "tomorrow"}
     values |= {"issuer": "https://id.example.org", "roles": "owner", "source": "irs-bmf", "amount": "GBP 12.34"}
-    letter = letters.compose_email(kind, values, {})
+    letter = security_emails_domain.compose_email(kind, values, {})
     assert "Ferns {& Co}" in letter.subject
     for text in (letter.subject, letter.text, letter.action, letter.after):
         assert text

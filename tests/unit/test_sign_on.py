@@ -12,7 +12,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
-from almoner.access.sso import state, tokens
+from almoner.access.sso import state as sso_state
+from almoner.access.sso import tokens
 from almoner.access.sso.domain import (
     STATE_LIFETIME,
     Provider,
@@ -268,9 +269,9 @@ def test_a_proof_is_not_older_than_the_question() -> None:
 
 
 def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
-    begun = state.create_state(provider(), "sign_in", "/account", NOW)
-    kept = state.encrypt_state(VAULT, PARTNER, begun)
-    assert state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW) == begun
+    begun = sso_state.create_state(provider(), "sign_in", "/account", NOW)
+    kept = sso_state.encrypt_state(VAULT, PARTNER, begun)
+    assert sso_state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW) == begun
     attempts = [
         (Partner(UUID(int=8)), begun.state, kept, NOW),
         (PARTNER, begun.state + "x", kept, NOW),
@@ -279,18 +280,20 @@ def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
         (PARTNER, begun.state, kept[:-2] + "AA", NOW),
         (PARTNER, begun.state, "", NOW),
         (PARTNER, begun.state, "ü", NOW),
-        (PARTNER, begun.state, state.encrypt_state(Vault(b"o" * 32), PARTNER, begun), NOW),
+        (PARTNER, begun.state, sso_state.encrypt_state(Vault(b"o" * 32), PARTNER, begun), NOW),
         (PARTNER, begun.state, kept, NOW + STATE_LIFETIME),
     ]
     for partner, returned, held, wall in attempts:
         with pytest.raises(SsoRefused) as refused:
-            state.decrypt_state(VAULT, partner, returned, held, wall)
+            sso_state.decrypt_state(VAULT, partner, returned, held, wall)
         assert refused.value.reason is Reason.STATE
-    assert state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW + STATE_LIFETIME - timedelta(seconds=1)) == begun
+    assert (
+        sso_state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW + STATE_LIFETIME - timedelta(seconds=1)) == begun
+    )
 
 
 def test_every_sign_in_has_secrets_of_its_own() -> None:
-    one, other = (state.create_state(provider(), "sign_in", "/account", NOW) for _ in range(2))
+    one, other = (sso_state.create_state(provider(), "sign_in", "/account", NOW) for _ in range(2))
     assert len({one.state, one.nonce, one.verifier, other.state, other.nonce, other.verifier}) == 6
     assert one.cookie_name != other.cookie_name
     assert all(43 <= len(text) <= 128 for text in (one.state, one.nonce, one.verifier))

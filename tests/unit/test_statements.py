@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 from pypdf import PdfReader
 
-from almoner.giving.donor_statements import domain, service
+from almoner.giving.donor_statements import domain as donor_statements_domain
+from almoner.giving.donor_statements import service as donor_statements
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.domain import (
     DonationSpan,
@@ -42,26 +43,30 @@ def line(
 
 def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = False) -> DonorStatement:
     opened = replace(RECEIPT, language=language)
-    return DonorStatement(opened, "Bright Bank", domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT)
+    return DonorStatement(
+        opened, "Bright Bank", donor_statements_domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT
+    )
 
 
 async def read(made: DonorStatement) -> PdfReader:
     deployment = Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return PdfReader(io.BytesIO(await StatementDocuments(PageRenderer(deployment, service.MAILS)).render(made)))
+    return PdfReader(
+        io.BytesIO(await StatementDocuments(PageRenderer(deployment, donor_statements.MAILS)).render(made))
+    )
 
 
 @pytest.mark.parametrize(
     ("first", "last", "found"),
     [
         (None, None, StatementPeriod(date(2026, 1, 1), date(2026, 12, 31))),
-        ("2025-04-06", "2026-04-05", domain.uk_tax_year(2025)),
+        ("2025-04-06", "2026-04-05", donor_statements_domain.uk_tax_year(2025)),
         ("2024-02-29", "2024-02-29", StatementPeriod(date(2024, 2, 29), date(2024, 2, 29))),
         ("2018-05-01", "2028-05-01", StatementPeriod(date(2018, 5, 1), date(2028, 5, 1))),  # with three leap days
         ("2024-02-29", "2034-03-01", StatementPeriod(date(2024, 2, 29), date(2034, 3, 1))),
     ],
 )
 def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: StatementPeriod) -> None:
-    assert domain.parse_period(first, last, TODAY) == found
+    assert donor_statements_domain.parse_period(first, last, TODAY) == found
 
 
 @pytest.mark.parametrize(
@@ -81,11 +86,11 @@ def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, 
 )
 def test_no_period_is_refused(first: str | None, last: str | None) -> None:
     with pytest.raises(InvalidPeriod):
-        domain.parse_period(first, last, TODAY)
+        donor_statements_domain.parse_period(first, last, TODAY)
 
 
 def test_a_period_has_all_moments_of_its_days() -> None:
-    year = domain.calendar_year(2025)
+    year = donor_statements_domain.calendar_year(2025)
     assert (year.since.isoformat(), year.until.isoformat()) == (
         "2025-01-01T00:00:00+00:00",
         "2026-01-01T00:00:00+00:00",
@@ -94,17 +99,26 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
     span = DonationSpan(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
-    years, taxed = domain.available_periods(span)
+    years, taxed = donor_statements_domain.available_periods(span)
     assert [one.first.year for one in years] == [2026, 2025]
-    assert taxed == [domain.uk_tax_year(2026), domain.uk_tax_year(2025), domain.uk_tax_year(2024)]
-    assert domain.available_periods(replace(span, pounds=False))[1] == []
-    assert domain.available_periods(None) == ([], [])
+    assert taxed == [
+        donor_statements_domain.uk_tax_year(2026),
+        donor_statements_domain.uk_tax_year(2025),
+        donor_statements_domain.uk_tax_year(2024),
+    ]
+    assert donor_statements_domain.available_periods(replace(span, pounds=False))[1] == []
+    assert donor_statements_domain.available_periods(None) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
-    assert domain.available_periods(DonationSpan(evening, evening, pounds=True))[1] == [domain.uk_tax_year(2025)]
-    ended, begun = domain.uk_tax_year(2024), domain.parse_period("2025-04-06", "2026-04-05", TODAY)
+    assert donor_statements_domain.available_periods(DonationSpan(evening, evening, pounds=True))[1] == [
+        donor_statements_domain.uk_tax_year(2025)
+    ]
+    ended, begun = (
+        donor_statements_domain.uk_tax_year(2024),
+        donor_statements_domain.parse_period("2025-04-06", "2026-04-05", TODAY),
+    )
     assert ended.until == begun.since == evening - timedelta(minutes=30)
     assert begun.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
     assert StatementPeriod(date(2025, 4, 6), date(2025, 4, 30)).since == datetime(2025, 4, 6, tzinfo=UTC)
@@ -118,7 +132,7 @@ def test_totals_lose_nothing() -> None:
         lines.append(
             line(minor, chance.choice(("GBP", "JPY", "USD")), chance.choice((0, chance.randint(0, minor), minor)))
         )
-    found = domain.totals_by_currency(lines)
+    found = donor_statements_domain.totals_by_currency(lines)
     assert [one.currency for one in found] == ["GBP", "JPY", "USD"]
     for one in found:
         mine = [each for each in lines if each.receipt.money.currency == one.currency]
@@ -157,7 +171,10 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
     ):
         assert said in " ".join(shown.split()), said
     assert "No donations in this period." in text(await read(statement()))
-    for period, told in ((domain.uk_tax_year(2025), True), (domain.calendar_year(2025), False)):
+    for period, told in (
+        (donor_statements_domain.uk_tax_year(2025), True),
+        (donor_statements_domain.calendar_year(2025), False),
+    ):
         shown = text(await read(replace(statement(), period=period)))
         assert ("The tax year begins and ends at midnight in the UK." in " ".join(shown.split())) == told
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from almoner import settings as configuration
-from almoner.adapters import stripe_currencies as currencies
+from almoner import settings
+from almoner.adapters import stripe_currencies
 from almoner.adapters.stripe_currencies import (
     THREE_DECIMAL_CURRENCIES,
     UNIT_FACTORS,
@@ -26,22 +26,22 @@ def test_every_amount_of_an_offered_currency_can_be_told_exactly() -> None:
 
 
 def test_a_currency_of_other_decimals_keeps_stripe_from_starting() -> None:
-    currencies.check_currency_table()
-    wrong = {**currencies.STRIPE_DECIMALS, "USD": 3, "ISK": 0, "XQQ": 2}
+    stripe_currencies.check_currency_table()
+    wrong = {**stripe_currencies.STRIPE_DECIMALS, "USD": 3, "ISK": 0, "XQQ": 2}
     with pytest.raises(CurrencyTableMismatch) as refused:
-        currencies.check_currency_table(wrong)
+        stripe_currencies.check_currency_table(wrong)
     assert str(refused.value) == (
         "Stripe's table of currencies is not ours: USD has 3 decimals at Stripe and 2 here; "
         "XQQ has 2 decimals at Stripe and none here"
     )
     with pytest.raises(CurrencyTableMismatch, match="EUR has 2 decimals at Stripe and 4 here"):
-        currencies.check_currency_table(ours={**EXPONENTS, "EUR": 4})
+        stripe_currencies.check_currency_table(ours={**EXPONENTS, "EUR": 4})
 
 
 @given(st.sampled_from(sorted(UNIT_FACTORS)), st.integers(0, MAX_MINOR))
 def test_what_is_written_is_read_again(currency: str, minor: int) -> None:
     money = Money(minor, currency)
-    assert currencies.from_stripe_amount(currencies.to_stripe_amount(money), currency.lower()) == money
+    assert stripe_currencies.from_stripe_amount(stripe_currencies.to_stripe_amount(money), currency.lower()) == money
 
 
 @pytest.mark.parametrize(
@@ -50,22 +50,22 @@ def test_what_is_written_is_read_again(currency: str, minor: int) -> None:
 )
 def test_what_is_no_amount_of_ours_is_refused(amount: int, currency: str) -> None:
     with pytest.raises(UnsupportedAmount):
-        currencies.from_stripe_amount(amount, currency)
+        stripe_currencies.from_stripe_amount(amount, currency)
 
 
 @pytest.mark.parametrize("currency", ["KWD", "MGA", "IQD", "CLF"])
 def test_what_cannot_be_told_is_not_written(currency: str) -> None:
     with pytest.raises(UnsupportedAmount):
-        currencies.to_stripe_amount(Money(1000, currency))
+        stripe_currencies.to_stripe_amount(Money(1000, currency))
 
 
 def test_an_account_is_read_with_its_fee() -> None:
-    account = configuration.read_settings(**KEYS, stripe_fee="150 EUR:25 USD:30").stripe
+    account = settings.read_settings(**KEYS, stripe_fee="150 EUR:25 USD:30").stripe
     assert account is not None
     assert account == ("sk_test_stub", "whsec_stub", 150, {"EUR": 25, "USD": 30})
-    assert configuration.read_settings().stripe is None
-    assert configuration.read_settings().built_in_provider
-    assert not configuration.read_settings(**KEYS).built_in_provider
+    assert settings.read_settings().stripe is None
+    assert settings.read_settings().built_in_provider
+    assert not settings.read_settings(**KEYS).built_in_provider
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_an_account_is_read_with_its_fee() -> None:
 )
 def test_a_wrong_account_is_refused_at_start(given_: dict[str, str], said: str) -> None:
     with pytest.raises(UnsafeSettings, match=said) as refused:
-        configuration.read_settings(**given_)
+        settings.read_settings(**given_)
     assert "stub" not in str(refused.value).replace("http://stub", "")
 
 
 def test_keys_are_never_shown() -> None:
-    shown = repr(configuration.read_settings(**KEYS))
+    shown = repr(settings.read_settings(**KEYS))
     assert "sk_test_stub" not in shown
     assert repr(SecretStr("x")) in shown

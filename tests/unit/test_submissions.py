@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.organisations.domain import OrganisationType
-from almoner.validation.agents import domain as agents
+from almoner.validation.agents import domain as agents_domain
 from almoner.validation.agents.domain import Agent, AgentVerification, Nonprofit
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
@@ -20,7 +20,7 @@ from almoner.validation.applications.configurations.domain import (
     Configuration,
 )
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.applications.submissions import domain
+from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions.domain import (
     SUBMISSION,
     Applicant,
@@ -36,11 +36,11 @@ from almoner.validation.applications.submissions.domain import (
     status_of,
 )
 from almoner.validation.applications.submissions.requirements import Requirement, requirements_of
-from almoner.validation.ongoing.eligibility import domain as eligibility
+from almoner.validation.ongoing.eligibility import domain as eligibility_domain
 from almoner.validation.ongoing.eligibility.domain import EligibilitySubscription as EligibilitySubscription
-from almoner.validation.ongoing.monitoring import domain as monitoring
+from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
-from almoner.validation.requests import domain as requests
+from almoner.validation.requests import domain as validation_requests_domain
 from almoner.validation.requests.domain import ValidationRequest
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -127,22 +127,22 @@ def configuration(**members: Any) -> Configuration:
 
 def request(**members: Any) -> ValidationRequest:
     """A pending one."""
-    asked = requests.NonprofitDetails("Casper", "IRS", "53-0196605", "example.org", "USA")
-    made = requests.new_request(A, P, asked, BODY, "530196605", NOW)
+    asked = validation_requests_domain.NonprofitDetails("Casper", "IRS", "53-0196605", "example.org", "USA")
+    made = validation_requests_domain.new_request(A, P, asked, BODY, "530196605", NOW)
     return ValidationRequest(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
 
 
 def watched(status: str = "pending", compliance: str | None = None, **members: Any) -> MonitoringSubscription:
     """A monitoring subscription."""
-    made = monitoring.new_subscription(A, P, NOW, "casper", organisation_id=BODY)
+    made = monitoring_domain.new_subscription(A, P, NOW, "casper", organisation_id=BODY)
     values = {name: getattr(made, name) for name in made.__slots__}
-    results = monitoring.MonitoringResults(compliance)  # type: ignore[arg-type]
+    results = monitoring_domain.MonitoringResults(compliance)  # type: ignore[arg-type]
     return MonitoringSubscription(**{**values, "status": status, "results": results, **members})
 
 
 def judged(status: str = "pending", result: str | None = None) -> EligibilitySubscription:
     """An eligibility subscription."""
-    values: dict[str, Any] = {"status": status, "results": eligibility.EligibilityResults(result)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {"status": status, "results": eligibility_domain.EligibilityResults(result)}  # type: ignore[arg-type]
     return EligibilitySubscription(
         A, P, BODY, None, None, "Casper", (), None, None, created_at=NOW, updated_at=NOW, **values
     )
@@ -150,7 +150,7 @@ def judged(status: str = "pending", result: str | None = None) -> EligibilitySub
 
 def agent(**members: Any) -> AgentVerification:
     """A pending agent verification."""
-    made = agents.new_verification(
+    made = agents_domain.new_verification(
         A, P, Agent("Ada", "E", "ada@example.org"), Nonprofit(BODY, "Casper"), None, NOW, email_check=True
     )
     return AgentVerification(**{**{name: getattr(made, name) for name in made.__slots__}, **members})
@@ -254,17 +254,17 @@ def test_only_the_checks_of_the_submission_stand() -> None:
 
 
 def test_why_a_nonprofit_is_refused() -> None:
-    assert domain.nonprofit_rejection_reason(submission().check_records) is None
-    assert domain.nonprofit_rejection_reason(submission(request=REJECTED).check_records) == "other"
+    assert submissions_domain.nonprofit_rejection_reason(submission().check_records) is None
+    assert submissions_domain.nonprofit_rejection_reason(submission(request=REJECTED).check_records) == "other"
     refused = submission(organisation=organisation(), configuration=EDUCATION)
-    assert domain.nonprofit_rejection_reason(refused.check_records) == "not_eligible"
+    assert submissions_domain.nonprofit_rejection_reason(refused.check_records) == "not_eligible"
 
 
 DOCUMENT = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, None, None)
 GONE = Document(A, P, "application/pdf", 1, b"", "k", "clean", (), NOW, NOW, None)
 INFECTED = Document(A, P, "application/pdf", 1, b"", "k", "rejected", (), NOW, None, None)
 IN_REVIEW = PendingReview(("not_listed",), LATER)
-CORRECTED_OUT = request(corrections=requests.MAX_CORRECTIONS, corrected_at=NOW)
+CORRECTED_OUT = request(corrections=validation_requests_domain.MAX_CORRECTIONS, corrected_at=NOW)
 EVIDENCE = Requirement(
     *("validation_request", "registration_evidence", "applicant", LATER, None),
     ("corrected_registry_number", "registration_certificate"),
@@ -274,7 +274,7 @@ EVIDENCE = Requirement(
 NOT_TO_CORRECT = replace(EVIDENCE, accepted=("registration_certificate",))
 MIXED = PendingReview(("not_listed", "insolvent"), LATER)
 CONFIRMATION = Requirement(
-    *("agent_verification", "confirmation", "applicant", NOW, NOW + agents.LIFETIME), ("link", "code")
+    *("agent_verification", "confirmation", "applicant", NOW, NOW + agents_domain.LIFETIME), ("link", "code")
 )
 ASKED = agent(status="pending_review", confirmed_at=NOW, expires_at=NOW + timedelta(days=30))
 ASSOCIATION = Requirement(

@@ -25,9 +25,9 @@ from almoner.nonprofits.legal_status.domain import (
 )
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
-from almoner.validation.requests import register_rules as ladder_registers
+from almoner.validation.requests import register_rules
 from almoner.validation.requests import rules as ladder
-from almoner.validation.requests import triggers
+from almoner.validation.requests import triggers as requests_triggers
 from almoner.validation.requests.domain import (
     REJECTION_MESSAGES,
     REJECTION_REASONS,
@@ -252,7 +252,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 
 def test_facts_of_a_status_are_the_sources_own() -> None:
     told = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
-    assert ladder_registers.status_facts(told) == {"status": "Removed", "removed": "2020-01-01"}
+    assert register_rules.status_facts(told) == {"status": "Removed", "removed": "2020-01-01"}
 
 
 def test_every_reason_has_a_sentence() -> None:
@@ -270,8 +270,8 @@ def test_the_guide_tells_every_reason() -> None:
 
 
 def test_the_test_values_are_those_of_the_specification() -> None:
-    assert set(triggers.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
-    assert triggers.action_of("test_accept ") is None
+    assert set(requests_triggers.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
+    assert requests_triggers.action_of("test_accept ") is None
     step = Step("x", "pass", "y")
     assert step.facts == {}
 

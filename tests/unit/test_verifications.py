@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from almoner.giving.disbursing.verifications import domain, triggers
+from almoner.giving.disbursing.verifications import domain as verifications_domain
+from almoner.giving.disbursing.verifications import triggers as verifications_triggers
 from almoner.giving.disbursing.verifications.domain import (
     CHECK,
     CHECKS,
@@ -32,7 +33,7 @@ SETTLED = {("pending", "approved"), ("pending", "rejected"), ("pending", "expire
 
 def received() -> Verification:
     """A new one."""
-    return domain.new_verification(uuid4(), uuid4(), uuid4(), None, NOW)
+    return verifications_domain.new_verification(uuid4(), uuid4(), uuid4(), None, NOW)
 
 
 def registered() -> Verification:
@@ -148,22 +149,22 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
         moved = replace(STATES[state](), id=UUID(int=100 - minute))
         return replace(moved, processed_at=moved.processed_at and NOW + timedelta(minutes=minute))
 
-    assert domain.eligibility_of([]) is EligibilityStatus.MISSING
+    assert verifications_domain.eligibility_of([]) is EligibilityStatus.MISSING
     for state, standing in (
         ("approved", EligibilityStatus.APPROVED),
         ("pending", EligibilityStatus.PENDING),
         ("rejected", EligibilityStatus.REJECTED),
         ("expired", EligibilityStatus.EXPIRED),
     ):
-        assert domain.eligibility_of([of(state, 1)]) is standing
+        assert verifications_domain.eligibility_of([of(state, 1)]) is standing
     ended = [of("rejected", 1), of("expired", 2), of("rejected", 3)]
     for several in permutations(ended):
-        assert domain.eligibility_of(several) is EligibilityStatus.REJECTED
-        assert domain.eligibility_of(several[:2]) is (
+        assert verifications_domain.eligibility_of(several) is EligibilityStatus.REJECTED
+        assert verifications_domain.eligibility_of(several[:2]) is (
             EligibilityStatus.EXPIRED if ended[2] not in several[:2] else EligibilityStatus.REJECTED
         )
-        assert domain.eligibility_of([*several, of("pending", 0)]) is EligibilityStatus.PENDING
-        assert domain.eligibility_of([of("approved", 0), *several]) is EligibilityStatus.APPROVED
+        assert verifications_domain.eligibility_of([*several, of("pending", 0)]) is EligibilityStatus.PENDING
+        assert verifications_domain.eligibility_of([of("approved", 0), *several]) is EligibilityStatus.APPROVED
 
 
 @pytest.mark.parametrize(
@@ -179,4 +180,4 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
     ],
 )
 def test_test_values_are_cut_off_as_written(text: str, expected: tuple[str, str | None]) -> None:
-    assert triggers.split_trigger(text) == expected
+    assert verifications_triggers.split_trigger(text) == expected

@@ -12,7 +12,7 @@ import pytest
 
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
-from almoner.platform.database import transactions as databases
+from almoner.platform.database import transactions
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.deployment import BaseUrls, Deployment
@@ -57,7 +57,7 @@ class Ground:
 async def connect(database: TestDatabase, clock: TestClock) -> Database:
     """A pool of its own."""
     deployment = Deployment("sandbox", clock, Ids(sandbox=True), LINKS, Vault(os.urandom(32)))
-    return await databases.connect(database.dsn, deployment, size=10)
+    return await transactions.connect(database.dsn, deployment, size=10)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import verification as audit_proof
+from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database
 from tests.support.audit_log import begun
@@ -49,7 +49,7 @@ async def test_v8_a_head_is_signed_and_exported_every_five_minutes_when_its_chai
         service.clock.advance(PERIOD)
         await service.drain()
         assert exported(service) == [1, 3, 4]
-        proof = await audit_proof.verify_chain(
+        proof = await audit_verification.verify_chain(
             service.db, audit.DEPLOYMENT, service.services.settings.audit_heads_folder
         )
         assert (proof.entries, proof.heads, proof.broken) == (4, 3, None)

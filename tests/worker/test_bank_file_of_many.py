@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from lxml import etree
 
-from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as posting
-from almoner.giving.banking.payment_files import checks
+from almoner.giving.banking.payment_files import checks as payment_files_checks
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
 from tests.support import bank, books, factories
@@ -60,7 +60,7 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
             assert await tx.fetchval("select count(*) from disbursement where status = 'PAID'") == many
         assert before - await books.in_bank(service, "USD") == 100 * many
         assert await books.balanced(service)
-        assert not (await selfcheck.run_selfcheck(service.db, checks.checks)).findings
+        assert not (await selfcheck.run_selfcheck(service.db, payment_files_checks.checks)).findings
         await api.close()
     figures.write(
         "bank-file-of-many",
@@ -97,4 +97,4 @@ async def _gifts(service: Service, partner: UUID, request: UUID, causes: list[st
             request,
         )
         for one in ids:
-            posting.post_transfers(tx, ledger.payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD")))
+            posting.post_transfers(tx, ledger_domain.payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD")))

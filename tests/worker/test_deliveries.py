@@ -14,7 +14,7 @@ from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
 from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundClient, OutboundResponse
-from almoner.webhooks.deliveries import jobs
+from almoner.webhooks.deliveries import jobs as deliveries_jobs
 from tests.support import database, webhooks
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
@@ -248,7 +248,9 @@ async def test_w4_at_most_4_in_flight_per_endpoint_with_two_workers(
         await writer.drain()
 
     another = BackgroundWorker(
-        service.db, BackgroundTasks(jobs.handlers(service.db, second), jobs.reactions), service.services.telemetry
+        service.db,
+        BackgroundTasks(deliveries_jobs.handlers(service.db, second), deliveries_jobs.reactions),
+        service.services.telemetry,
     )
     async with receiver(slowly) as sink:
         await webhooks.subscribe(api, sink)
@@ -306,7 +308,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
         await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
-            await jobs.handlers(service.db, dying)[job.kind](JobContext(service.db), job)
+            await deliveries_jobs.handlers(service.db, dying)[job.kind](JobContext(service.db), job)
         await service.drain()
         assert len(sink.received) == 1, "the dead worker's lease still holds"
         service.clock.advance_wall(seconds=61)
@@ -336,7 +338,9 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
         await webhooks.happen(service, tenant)
         await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
-        deliver = [jobs.handlers(service.db, client)[job.kind] for client in (service.services.outbound, second)]
+        deliver = [
+            deliveries_jobs.handlers(service.db, client)[job.kind] for client in (service.services.outbound, second)
+        ]
         results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))
         assert len(sink.received) == 2
         assert all(isinstance(result, queue.JobRetry) for result in results)
@@ -391,7 +395,7 @@ async def test_w1_an_event_is_fanned_out_once_however_often_it_is_reacted_to(
         await service.drain()
         async with service.db.write() as tx:
             rows = await tx.fetch(f"select {outbox.COLUMNS} from event where partner_id = $1", tenant.partner.id)
-            for reaction in jobs.reactions:
+            for reaction in deliveries_jobs.reactions:
                 await reaction.react(tx, [outbox.event_from_row(row) for row in rows])
         await service.drain()
         assert len(sink.received) == 1

@@ -20,7 +20,7 @@ from almoner.platform.jobs.queue import Job, JobRetry
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from almoner.settings import UnsafeSettings, read_settings
-from almoner.validation.applications.documents import jobs
+from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents import service as documents
 from tests.support import clamd, hostile_pdfs
 from tests.support.client import Client, data
@@ -83,7 +83,7 @@ class Ground:
     async def sweep(self) -> None:
         """Sweep now."""
         async with self.service.db.write() as tx:
-            await queue.enqueue(tx, jobs.SWEEP, {})
+            await queue.enqueue(tx, documents_jobs.SWEEP, {})
         await self.service.drain()
 
     async def findings(self) -> set[str]:
@@ -152,7 +152,7 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         blobs = Blobs(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
-        scan = jobs.handlers(blobs, None)[documents.SCAN]
+        scan = documents_jobs.handlers(blobs, None)[documents.SCAN]
         async with here.service.db.write() as tx:
             waiting = await documents.store_document(
                 tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key)

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.giving.checkout.donations import jobs as donation_jobs
+from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments.domain import ProviderPayment, ProviderStatus, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentOrder
-from almoner.giving.checkout.sessions import jobs as session_jobs
+from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.platform.jobs import leases
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
@@ -50,8 +50,8 @@ class Ground:
 async def ground(alone: Service) -> AsyncIterator[Ground]:
     """The ground, with nothing on it."""
     provider = FakeProvider()
-    schedules = (*session_jobs.schedules, *donation_jobs.schedules)
-    duties = BackgroundTasks(handlers=donation_jobs.handlers(provider), schedules=schedules)
+    schedules = (*sessions_jobs.schedules, *donations_jobs.schedules)
+    duties = BackgroundTasks(handlers=donations_jobs.handlers(provider), schedules=schedules)
     background = BackgroundWorker(alone.db, duties, alone.services.telemetry)
     api = alone.client((await alone.tenant()).secret)
     yield Ground(alone, api, provider, background)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.disbursing.disbursements import jobs as payout_jobs
-from almoner.giving.disbursing.disbursements import service
+from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import SANDBOX_CONFIRMATION, DisbursementRules
 from tests.support import factories
 from tests.support import giving as givings
@@ -93,9 +93,9 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     (bucket,) = await payouts(ground.api)
     payout = uuid_of(ground.service, "disbursement", bucket["id"])
     async with ground.service.db.write() as tx:
-        await service.send_batch(tx, payout, DisbursementRules())
+        await disbursements.send_batch(tx, payout, DisbursementRules())
     async with ground.service.db.write() as tx:
-        assert (await service.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=2)).propagating
+        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=2)).propagating
     assert sorted([(await gift(ground.api, made))["status"] for made in gifts]) == [
         *["DISBURSED"] * 2,
         *["RECEIVED_PAYMENT"] * 3,
@@ -103,7 +103,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     await ground.service.drain()
     assert {(await gift(ground.api, made))["status"] for made in gifts} == {"DISBURSED"}
     async with ground.service.db.write() as tx:
-        await service.mark_returned(tx, payout, "closed", recorded_by="officer", limit=2)
+        await disbursements.mark_returned(tx, payout, "closed", recorded_by="officer", limit=2)
     await ground.service.drain()
     for made in gifts:
         assert (await gift(ground.api, made))["status"] == "RECEIVED_PAYMENT"
@@ -111,7 +111,7 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
         assert told == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
         assert len(await donations.donations_of_disbursement(tx, payout)) == 5
-        assert await service.propagating(tx) == []
+        assert await disbursements.propagating(tx) == []
 
 
 async def test_m7_exceptions_are_looked_at_again_every_night(ground: Ground) -> None:
@@ -182,6 +182,6 @@ async def test_a_gift_that_somebody_held_is_looked_for_again(ground: Ground) -> 
 
 
 def test_in_production_a_person_runs_payouts() -> None:
-    names = {sandbox: {one.name for one in payout_jobs.schedules(sandbox=sandbox)} for sandbox in (True, False)}
+    names = {sandbox: {one.name for one in disbursements_jobs.schedules(sandbox=sandbox)} for sandbox in (True, False)}
     assert names[False] == {"payouts.follow"}
     assert names[True] == {"payouts.follow", "payouts.run"}

@@ -11,8 +11,10 @@ from asyncpg import Record
 
 from almoner.access.operators import service as operators
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
-from almoner.nonprofits.registers import checks, jobs, store_refresh
+from almoner.nonprofits.registers import checks as registers_checks
+from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers import store_refresh as registers_store_refresh
 from almoner.nonprofits.registers.ports import RegisterSource, SourceFile, SourceRow
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs import queue
@@ -62,7 +64,7 @@ async def stand(service: Service) -> tuple[object, ...]:
 
 async def found(service: Service) -> set[str]:
     """What the self-check finds."""
-    outcome = await selfcheck.run_selfcheck(service.db, checks.checks)
+    outcome = await selfcheck.run_selfcheck(service.db, registers_checks.checks)
     return {finding.check.name for finding in outcome.findings}
 
 
@@ -210,16 +212,19 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
     async with receiver(published(tmp_path, 200, "v1")) as server, serving(empty_database) as services:
         watched: RegisterSource = Watched()
         plan = (ScheduledRefresh(watched, DAY, (f"http://127.0.0.1:{server.port}/eo_wy.csv",)),)
-        parts = jobs.RegisterRefreshContext(
+        parts = registers_jobs.RegisterRefreshContext(
             plan, services.services.outbound, tmp_path / "kept", services.services.telemetry
         )
         async with services.db.write() as tx:
-            await store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
-            await queue.enqueue(tx, jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
+            await registers_store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
+            await queue.enqueue(tx, registers_jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
 
         def worker(limit: timedelta) -> JobRunner:
             return JobRunner(
-                JobContext(services.db), jobs.handlers(parts), services.services.telemetry, limits={jobs.REFRESH: limit}
+                JobContext(services.db),
+                registers_jobs.handlers(parts),
+                services.services.telemetry,
+                limits={registers_jobs.REFRESH: limit},
             )
 
         other_merge = await asyncpg.connect(empty_database.owner_dsn)
@@ -232,7 +237,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
         services.clock.advance(timedelta(minutes=1))
-        other = worker(jobs.LIMITS[jobs.REFRESH])
+        other = worker(registers_jobs.LIMITS[registers_jobs.REFRESH])
         await other.run_round()
         await other.wait_until_idle()
         assert await stand(services) == ("loaded", 0, 1)
@@ -254,4 +259,4 @@ async def test_old_data_is_found(empty_database: TestDatabase, tmp_path: Path) -
 
 
 def test_fetching_ends_before_its_job_is_given_up() -> None:
-    assert jobs.LIMITS[jobs.REFRESH].total_seconds() / 2 > jobs._FETCHING_SECONDS
+    assert registers_jobs.LIMITS[registers_jobs.REFRESH].total_seconds() / 2 > registers_jobs._FETCHING_SECONDS

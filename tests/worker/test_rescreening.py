@@ -8,7 +8,7 @@ import pytest
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone
 from almoner.screening.screenings.service import Screener
-from almoner.validation.ongoing.matches import jobs
+from almoner.validation.ongoing.matches import jobs as matches_jobs
 from almoner.validation.ongoing.matches.service import RESCREEN
 from tests.support import factories
 from tests.support.client import Client
@@ -52,7 +52,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     while found := await taken(alone):
         [job] = found
         stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))
-        assert isinstance(await jobs.rescreen(screener, JobContext(alone.db), job, at_most=1), JobDone)
+        assert isinstance(await matches_jobs.rescreen(screener, JobContext(alone.db), job, at_most=1), JobDone)
     assert stages.count(("ended", True)) == 3
     assert stages.count(("brought", True)) == 1
     await alone.drain()

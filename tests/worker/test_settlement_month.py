@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.giving.accounting.ledger import domain as ledger
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as posting
 from almoner.giving.accounting.settlements.checks import DAYS_TO_ARRIVE, checks
 from almoner.kit.money import Money
@@ -123,5 +123,5 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             where p.donation_id = d.id and p.status = 'succeeded'
             """
         )
-        received = ledger.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
+        received = ledger_domain.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
         posting.post_transfers(tx, received)

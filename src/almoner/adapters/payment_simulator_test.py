@@ -2,7 +2,7 @@
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database
-from almoner.provider_test import service
+from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card, CardForm
 
 
@@ -17,13 +17,13 @@ class TestPaymentSimulator:
     async def open_dispute(self, payment: str) -> str | None:
         """The donor's bank wants a paid payment back; the dispute's status, None when nothing is left to dispute."""
         async with self._db.write() as tx:
-            opened = await service.open_dispute(tx, payment)
+            opened = await provider_test.open_dispute(tx, payment)
         return opened.status if opened else None
 
     async def decide_dispute(self, payment: str, *, won: bool) -> None:
         """The donor's bank decides over an open dispute."""
         async with self._db.write() as tx:
-            await service.decide_dispute(tx, payment, won=won)
+            await provider_test.decide_dispute(tx, payment, won=won)
 
     async def pay_with_card(self, payment: str, card: str) -> str:
         """Try a card, and confirm what the bank asks; the payment's status, ``declined`` when it is still unpaid."""
@@ -32,10 +32,10 @@ class TestPaymentSimulator:
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")
         async with self._db.write() as tx:
-            tried = await service.pay_with_card(tx, payment, typed)
+            tried = await provider_test.pay_with_card(tx, payment, typed)
         if tried is not None and tried.status == "processing":
             async with self._db.write() as tx:
-                tried = await service.answer_challenge(tx, payment, confirmed=True)
+                tried = await provider_test.answer_challenge(tx, payment, confirmed=True)
         if tried is None:
             return "unknown"
         return "declined" if tried.status == "open" else tried.status

@@ -12,8 +12,7 @@ import stripe
 from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParams, RefundListParams
 from stripe.params.checkout import SessionCreateParams
 
-from almoner.adapters import stripe_currencies as currencies
-from almoner.adapters import stripe_webhooks as notices
+from almoner.adapters import stripe_currencies, stripe_webhooks
 from almoner.adapters.provider_payouts_stripe import StripePayoutReports
 from almoner.adapters.stripe_client import StripeConnection, parse_response, translate_errors
 from almoner.adapters.stripe_currencies import UnsupportedAmount
@@ -90,7 +89,7 @@ class StripeProvider:
 
         Raises CurrenciesDiffer: then nothing starts.
         """
-        currencies.check_currency_table()
+        stripe_currencies.check_currency_table()
         self._line = line
         self._webhook_secret = webhook_secret
         self._tariff = tariff
@@ -115,7 +114,7 @@ class StripeProvider:
     @property
     def currencies(self) -> Collection[str]:
         """Those of which Stripe takes every amount."""
-        return currencies.UNIT_FACTORS.keys()
+        return stripe_currencies.UNIT_FACTORS.keys()
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
@@ -222,7 +221,7 @@ class StripeProvider:
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
-        return notices.parse_webhook(self._webhook_secret, headers, body, at)
+        return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
 
     def payout_reports(self) -> StripePayoutReports:
         """What Stripe has paid out to us."""
@@ -241,7 +240,7 @@ class StripeProvider:
 
     async def _session(self, payment: str) -> CheckoutSession:
         """The Checkout Session of any name. Raises NoSuchPayment, NotOurs for one that we have not asked for."""
-        if not notices.PAYMENT_ID.fullmatch(payment):
+        if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions
         with translate_errors(payment):
@@ -375,13 +374,13 @@ def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
 
 def _to_stripe_amount(money: Money) -> int:
     try:
-        return currencies.to_stripe_amount(money)
+        return stripe_currencies.to_stripe_amount(money)
     except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error
 
 
 def _from_stripe_amount(amount: int, currency: str) -> Money:
     try:
-        return currencies.from_stripe_amount(amount, currency)
+        return stripe_currencies.from_stripe_amount(amount, currency)
     except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from stripe.params import BalanceTransactionListParams, PayoutListParams
 
-from almoner.adapters import stripe_currencies as currencies
+from almoner.adapters import stripe_currencies
 from almoner.adapters.stripe_client import StripeConnection as Wire
 from almoner.adapters.stripe_client import parse_response, translate_errors
 from almoner.adapters.stripe_currencies import UnsupportedAmount
@@ -190,7 +190,7 @@ def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
 
 def _money(amount: int, move: _Transaction) -> Money:
     try:
-        return currencies.from_stripe_amount(abs(amount), move.currency)
+        return stripe_currencies.from_stripe_amount(abs(amount), move.currency)
     except UnsupportedAmount as error:
         raise ProviderFailure(str(error)) from error
 

@@ -25,7 +25,7 @@ from almoner.adapters.registers_values import (
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -108,7 +108,7 @@ class AcncReader:
     # Australian Red Cross, World Vision Australia, the University of Sydney, James Cook University
     canary_numbers = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             yield from _Columns(DelimitedTable(file, number=_ABN, place=place), place).rows()
@@ -131,7 +131,7 @@ class _Columns:
     def _flags(self, names: Sequence[str]) -> list[tuple[str, int]]:
         return [(name, at) for name in names if (at := self._table.find_column(*_spellings(name))) is not None]
 
-    def rows(self) -> Iterator[ports.SourceRow]:
+    def rows(self) -> Iterator[registers_ports.SourceRow]:
         """Every row as what it is."""
         optional = {name: self._table.find_column(name, name.replace("_", " ")) for name in _OPTIONAL}
         for row in self._table:
@@ -143,7 +143,7 @@ class _Columns:
             yield from self._row(row, self._reading.read_texts(told))
             yield from self._reading.take_unreadable(row.line)
 
-    def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[ports.SourceRow]:
+    def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[registers_ports.SourceRow]:
         written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
         if not row.fields[self._needed[0]].strip():
             self._reading.discard_unreadable()

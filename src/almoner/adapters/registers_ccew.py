@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
-from almoner.adapters import registers_uk as uk
+from almoner.adapters import registers_uk
 from almoner.adapters.registers_ccew_join import JoinedCharity, TableJoin, open_join
 from almoner.adapters.registers_ccew_tables import (
     AREAS,
@@ -33,7 +33,7 @@ from almoner.adapters.registers_ccew_tables import (
 )
 from almoner.adapters.registers_values import ValueReader, format_date, parse_amount, parse_date, parse_websites
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnreadableValue
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -84,7 +84,7 @@ class CcewReader:
         first = next(read_rows(EXTRACT, files[locate_tables(files)[CHARITY.name]], 0), None)
         return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The bodies of an extract, then who went into whom.
 
         Tables that are not there are noted: the load counts, and says what it lacks.
@@ -131,7 +131,7 @@ def _with_charity_number(join: TableJoin, table: ExtractTable, told: Sequence[st
     number, linked, name = told[1:4]
     if _ORGANISATION.fullmatch(told[0]) and join.find_number(int(told[0])) == (number, linked.lstrip("0") or "0"):
         return row._replace(lists=False)
-    return row._replace(number=charity_key(number, linked), name=uk.clean_name(name))
+    return row._replace(number=charity_key(number, linked), name=registers_uk.clean_name(name))
 
 
 def _add_charity(join: TableJoin, organisation: int, told: list[str], line: int, reading: ValueReader) -> None:
@@ -247,17 +247,17 @@ def _iso_date(text: str) -> str | None:
 def _entry(charity: JoinedCharity) -> RegisterEntry:
     told = dict(zip(CHARITY.columns, charity.told, strict=True))
     main, linked = told["registered_charity_number"], int(told["linked_charity_number"])
-    name = uk.clean_name(told["charity_name"])
+    name = registers_uk.clean_name(told["charity_name"])
     names = _names(charity)
-    place = uk.parse_address((charity.told[line] for line in _ADDRESS), told["charity_contact_postcode"])
+    place = registers_uk.parse_address((charity.told[line] for line in _ADDRESS), told["charity_contact_postcode"])
     income = parse_amount(told["latest_income"])
     return RegisterEntry(
         number=_key(main, linked),
         part=WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
-        other_names=uk.distinct_other_names(name, (further for kind in names.values() for further in kind)),
-        description=uk.clean_free_text(told["charity_activities"]),
+        other_names=registers_uk.distinct_other_names(name, (further for kind in names.values() for further in kind)),
+        description=registers_uk.clean_free_text(told["charity_activities"]),
         types=["nonprofit"],
         active=told["charity_registration_status"] == "Registered",
         websites=parse_websites(told["charity_contact_web"]),
@@ -269,7 +269,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
         registration_date=parse_date(told["date_of_registration"]),
         is_branch_parent=charity.has_linked,
         parent_number=main if linked else None,
-        prominence=uk.prominence_of(income),
+        prominence=registers_uk.prominence_of(income),
         facts={**_charity_facts(told, income), **_further_facts(charity, told, names)},
         until=parse_date(told["date_of_removal"]),
     )
@@ -279,15 +279,15 @@ def _names(charity: JoinedCharity) -> dict[str, list[str]]:
     """Further names by kind; what a body of the same number was called before is a previous name."""
     names: dict[str, list[str]] = {}
     for kind, name in charity.rows_by_table.get(NAMES.name, ()):
-        names.setdefault(kind, []).append(uk.clean_name(name))
+        names.setdefault(kind, []).append(registers_uk.clean_name(name))
     for earlier in charity.rows_by_table.get("earlier", ()):
-        names.setdefault(_PREVIOUS, []).append(uk.clean_name(earlier[_AT["charity_name"]]))
+        names.setdefault(_PREVIOUS, []).append(registers_uk.clean_name(earlier[_AT["charity_name"]]))
     return names
 
 
 def _charity_facts(told: Mapping[str, str], income: int | None) -> dict[str, object]:
     """The facts of the table charity."""
-    return uk.non_empty_facts(
+    return registers_uk.non_empty_facts(
         organisation_number=told["organisation_number"],
         linked_charity_number=told["linked_charity_number"] if told["linked_charity_number"] != "0" else None,
         registration_status=told["charity_registration_status"],
@@ -317,7 +317,7 @@ def _further_facts(
     areas: dict[str, list[str]] = {}
     for kind, area, _ in said.get(AREAS.name, ()):
         areas.setdefault(kind, []).append(area)
-    return uk.non_empty_facts(
+    return registers_uk.non_empty_facts(
         working_names=names.get(_WORKING),
         previous_names=names.get(_PREVIOUS),
         names_by_kind={kind: kept for kind, kept in names.items() if kind not in (_WORKING, _PREVIOUS)},
@@ -325,16 +325,17 @@ def _further_facts(
         classification=sorted({code for (code,) in said.get(CLASSES.name, ())}),
         areas=areas,
         in_wales=True if any(welsh.lower() == "true" for _, _, welsh in said.get(AREAS.name, ())) else None,
-        governing_document=uk.clean_free_text(document),
-        objects=uk.clean_free_text(objects),
-        area_of_benefit=uk.clean_free_text(benefit),
+        governing_document=registers_uk.clean_free_text(document),
+        objects=registers_uk.clean_free_text(objects),
+        area_of_benefit=registers_uk.clean_free_text(benefit),
         regulators=[name for name, _ in said.get(REGULATORS.name, ())],
-        reports=[uk.non_empty_facts(name=name, published=day) for name, day in said.get(REPORTS.name, ())],
+        reports=[registers_uk.non_empty_facts(name=name, published=day) for name, day in said.get(REPORTS.name, ())],
         first_registered=registrations[0] if registrations and registrations[0] != registered else None,
         reregistered=[day for kind, day, _, _ in events if kind == "Re-registered"],
         removal_reason=max(removals)[1] if removals and told["charity_registration_status"] == "Removed" else None,
         events=[
-            uk.non_empty_facts(event=kind, on=day, reason=reason, number=number) for kind, day, reason, number in events
+            registers_uk.non_empty_facts(event=kind, on=day, reason=reason, number=number)
+            for kind, day, reason, number in events
         ],
         annual_returns=_returns(said.get(RETURNS.name, [])),
         finance=_finance(said),
@@ -345,7 +346,7 @@ def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
     """The latest years, the newest first."""
     newest = sorted(rows_of_it, key=lambda row: row[1], reverse=True)[:_LATEST_RETURNS]
     return [
-        uk.non_empty_facts(
+        registers_uk.non_empty_facts(
             cycle=cycle,
             year_end=end,
             due=due,

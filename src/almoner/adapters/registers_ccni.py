@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from almoner.adapters import registers_uk as uk
+from almoner.adapters import registers_uk
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, format_date, parse_websites
 from almoner.adapters.title_case import to_title_case
@@ -78,7 +78,7 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
         key = number_key(REGISTRY, told["Reg charity number"])
         if key is None:
             reading.discard_unreadable()
-            name = uk.clean_name(told["Charity name"])
+            name = registers_uk.clean_name(told["Charity name"])
             yield RejectedRow(row.line, "Reg charity number has not six digits", "", place, name=name)
             continue
         try:
@@ -90,20 +90,20 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
 
 
 def _entry(key: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
-    name = uk.clean_name(told["Charity name"])
+    name = registers_uk.clean_name(told["Charity name"])
     if not name:
         raise ValueError("Charity name is empty or damaged")
     status, days = _status(told["Status"])
     income, spent = (reading.read_amount(column, told[column]) for column in ("Total income", "Total spending"))
     pieces = [] if _NO_LONGER in told["Public address"].lower() else told["Public address"].split(",")
-    place = uk.parse_address(pieces)
+    place = registers_uk.parse_address(pieces)
     return RegisterEntry(
         number=key,
         part=WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
-        other_names=uk.distinct_other_names(name, [told["Other name"]]),
-        description=uk.clean_free_text(told["Charitable purposes"]),
+        other_names=registers_uk.distinct_other_names(name, [told["Other name"]]),
+        description=registers_uk.clean_free_text(told["Charitable purposes"]),
         types=["nonprofit"],
         active=not status.lower().startswith(_GONE),
         websites=parse_websites(told["Website"]),
@@ -113,8 +113,8 @@ def _entry(key: str, told: Mapping[str, str], reading: ValueReader) -> RegisterE
         state=place.state,
         postcode=place.postcode,
         registration_date=reading.read_date("Date registered", told["Date registered"]),
-        prominence=uk.prominence_of(income),
-        facts=uk.non_empty_facts(
+        prominence=registers_uk.prominence_of(income),
+        facts=registers_uk.non_empty_facts(
             status=status,
             reporting_days=days,
             company_number=_company_number(told["Company number"], reading),

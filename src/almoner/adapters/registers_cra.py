@@ -25,7 +25,7 @@ from almoner.adapters.registers_values import (
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
-from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -58,7 +58,7 @@ class CraReader:
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
@@ -79,7 +79,7 @@ class CraIdentificationReader:
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = _CANARIES
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
@@ -138,7 +138,7 @@ def _read_columns(
 
 def _read_list(
     table: DelimitedTable, needed: Sequence[int], optional: dict[str, int], file: int
-) -> Iterator[tuple[ports.SourceRow, datetime | None]]:
+) -> Iterator[tuple[registers_ports.SourceRow, datetime | None]]:
     """The rows, with the days on which they ended."""
     reading = ValueReader(file)
     for row in table:

@@ -18,7 +18,7 @@ from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
-from almoner.nonprofits.registries import domain as registries
+from almoner.nonprofits.registries import domain as registries_domain
 
 COLUMNS: Final = (
     "EIN NAME STREET CITY STATE ZIP GROUP SUBSECTION AFFILIATION CLASSIFICATION RULING DEDUCTIBILITY FOUNDATION "
@@ -148,7 +148,7 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
     city, second = said("CITY"), said("SORT_NAME")
     return RegisterEntry(
         number=number,
-        part=state if state in registries.REQUIRED_PARTS[IRS] else registries.ABROAD_PART,
+        part=state if state in registries_domain.REQUIRED_PARTS[IRS] else registries_domain.ABROAD_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=(second,) if second else (),

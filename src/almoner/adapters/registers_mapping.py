@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from almoner.adapters import registers_declaration as declared
+from almoner.adapters import registers_declaration
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format, number_key
 
@@ -215,7 +215,7 @@ class _MappingParser:
     ) -> tuple[DeclaredRegistry | None, str]:
         if "registry" not in self.document:
             return None, self._known_registry(source, taken)
-        declares = declared.parse_registry_table(self.document["registry"], self.say)
+        declares = registers_declaration.parse_registry_table(self.document["registry"], self.say)
         code = declares.code if declares else ""
         if declares and source.get("registry", code) != code:
             self.say(f"source.registry is not {code}, the code in [registry]: leave it out")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from almoner.adapters import registers_uk as uk
+from almoner.adapters import registers_uk
 from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, format_date, parse_websites
 from almoner.adapters.title_case import to_title_case
@@ -100,10 +100,10 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
         key = number_key(REGISTRY, told["Charity Number"])
         if key is None:
             reading.discard_unreadable()
-            name = uk.clean_name(told["Charity Name"])
+            name = registers_uk.clean_name(told["Charity Name"])
             yield RejectedRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
             continue
-        if not uk.clean_name(told["Charity Name"]):
+        if not registers_uk.clean_name(told["Charity Name"]):
             reading.discard_unreadable()
             yield RejectedRow(row.line, "Charity Name is empty or damaged", key, place, key)
             continue
@@ -112,7 +112,7 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
 
 
 def _entry(key: str, part: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
-    name = uk.clean_name(told["Charity Name"])
+    name = registers_uk.clean_name(told["Charity Name"])
     ceased = reading.read_date(CEASED_DATE, told.get(CEASED_DATE, ""))
     income, spent = (
         reading.read_amount(column, told[column])
@@ -124,8 +124,8 @@ def _entry(key: str, part: str, told: Mapping[str, str], reading: ValueReader) -
         part=part,
         name=name,
         display_name=to_title_case(name),
-        other_names=uk.distinct_other_names(name, [told["Known As"]]),
-        description=uk.clean_free_text(told["Objectives"]),
+        other_names=registers_uk.distinct_other_names(name, [told["Known As"]]),
+        description=registers_uk.clean_free_text(told["Objectives"]),
         types=["nonprofit"],
         active=part == LIVE and not told["Charity Status"].lower().startswith(_GONE),
         websites=parse_websites(told["Website"]),
@@ -136,7 +136,7 @@ def _entry(key: str, part: str, told: Mapping[str, str], reading: ValueReader) -
         postcode=place.postcode,
         registration_date=reading.read_date("Registered Date", told["Registered Date"]),
         parent_number=_parent_number(key, told),
-        prominence=uk.prominence_of(income),
+        prominence=registers_uk.prominence_of(income),
         facts=_facts(told, format_date(ceased), income, spent, reading),
         until=ceased,
     )
@@ -147,7 +147,7 @@ def _facts(
 ) -> dict[str, object]:
     amounts = {column: reading.read_amount(column, told.get(column, "")) for column in _FINANCE}
     finance = {column: amount for column, amount in amounts.items() if amount is not None}
-    return uk.non_empty_facts(
+    return registers_uk.non_empty_facts(
         registration_status=told["Charity Status"],
         regulatory_type=told["Regulatory Type"],
         constitutional_form=told["Constitutional Form"],
@@ -160,7 +160,7 @@ def _facts(
         geographical_spread=told["Geographical Spread"],
         main_operating_location=told["Main Operating Location"],
         designated_religious_body=reading.read_choice(_RELIGIOUS, told[_RELIGIOUS], _YES_NO),
-        parent=uk.non_empty_facts(
+        parent=registers_uk.non_empty_facts(
             name=told["Parent Charity Name"],
             number=told["Parent charity number"],
             country=told["Parent charity country of registration"],
@@ -189,10 +189,10 @@ def _parent_number(key: str, told: Mapping[str, str]) -> str | None:
     return parent if parent != key else None
 
 
-def _parse_place(told: Mapping[str, str]) -> uk.UkAddress:
+def _parse_place(told: Mapping[str, str]) -> registers_uk.UkAddress:
     pieces = told[ADDRESS].split(",")
-    place = uk.parse_address(pieces, told["Postcode"])
+    place = registers_uk.parse_address(pieces, told["Postcode"])
     if told["Constitutional Form"].lower().startswith(_CORPORATE):
         return place
     town = place.city if place.address_line_1 else None  # a lone line may be the name of a house
-    return uk.UkAddress(city=town, state=place.state, postcode=uk.outward_code(told["Postcode"]))
+    return registers_uk.UkAddress(city=town, state=place.state, postcode=registers_uk.outward_code(told["Postcode"]))

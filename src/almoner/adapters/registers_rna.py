@@ -24,7 +24,7 @@ from almoner.adapters.registers_values import (
     strip_contacts,
     two_line_address,
 )
-from almoner.nonprofits.registers import ports
+from almoner.nonprofits.registers import ports as registers_ports
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
@@ -80,7 +80,7 @@ class RnaReader:
     ignored_columns = frozenset({"gestion"})
     canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
-    def read(self, files: Sequence[SourceFile]) -> Iterator[ports.SourceRow]:
+    def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
@@ -106,7 +106,7 @@ def part_of_file(name: str) -> str:
 
 def _row(
     row: TableRow, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int, reading: ValueReader
-) -> Iterator[ports.SourceRow]:
+) -> Iterator[registers_ports.SourceRow]:
     told = _read_columns(row, (*needed, *optional), reading)
     number, title, old = told["id"], told["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from almoner.adapters import registers_values as values
+from almoner.adapters import registers_values
 
 _POSTCODE: Final = re.compile(r"([A-Z]{1,2}[0-9][0-9A-Z]?) ?([0-9][A-Z]{2})", re.ASCII)
 _NO_NAME: Final = frozenset(("", "-", ".", "n/a", "na", "nil", "no", "none", "not applicable", "null"))
@@ -56,7 +56,11 @@ class UkAddress(NamedTuple):
 
 def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
     """The lines of an address, the last of which is its town, or its county after the town."""
-    kept = [tidy for line in values.strip_persons(lines) if (tidy := values.strip_contacts(line).strip(" ,.;"))]
+    kept = [
+        tidy
+        for line in registers_values.strip_persons(lines)
+        if (tidy := registers_values.strip_contacts(line).strip(" ,.;"))
+    ]
     code = _parse_postcode(postcode)
     if code is None and kept and (code := _parse_postcode(kept[-1])) is not None:
         kept.pop()
@@ -94,7 +98,7 @@ def _is_county(line: str) -> bool:
 
 def clean_free_text(text: str) -> str:
     """A text that people wrote, on one line, without e-mail addresses and telephone numbers."""
-    return values.strip_contacts(" ".join(text.replace("`", "'").split()))
+    return registers_values.strip_contacts(" ".join(text.replace("`", "'").split()))
 
 
 def clean_name(text: str) -> str:

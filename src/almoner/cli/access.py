@@ -9,14 +9,14 @@ from uuid import UUID
 
 import typer
 
-from almoner.access.keys import domain
+from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as key_service
-from almoner.access.members.service import api_keys as key_ring
+from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, administer
-from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
 from almoner.kit.text import to_one_line
@@ -82,8 +82,8 @@ def create_partner(name: Annotated[str, typer.Argument(help="The name that donor
         await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
         scope = Partner(account.id)
         await configurations.create_default(tx, scope)
-        _, secret = await key_ring.create(tx, scope, officer.by, "secret", "first", frozenset())
-        _, publishable = await key_ring.create(tx, scope, officer.by, "publishable", "first", frozenset())
+        _, secret = await api_keys.create(tx, scope, officer.by, "secret", "first", frozenset())
+        _, publishable = await api_keys.create(tx, scope, officer.by, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable
 
     partner_id, secret, publishable = administer(use)
@@ -103,7 +103,7 @@ def list_partners() -> None:
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await partner_service.list_accounts(tx)
-        tested = await brakes.active_alerts(tx)
+        tested = await card_testing.active_alerts(tx)
         return [
             [tx.ids.text("partner", one.id), one.name, iso(one.created_at), iso_or_none(tested.get(one.id))]
             for one in found
@@ -236,13 +236,13 @@ def create_key(
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
-        key, secret = await key_ring.create(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
+        key, secret = await api_keys.create(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
         return tx.ids.text("apikey", key.id), secret
 
     _show_key(*administer(use))
 
 
-def _columns(key: domain.ApiKey) -> list[object]:
+def _columns(key: keys_domain.ApiKey) -> list[object]:
     moments = (key.created_at, key.expires_at, key.revoked_at, key.last_used_at)
     return [key.kind, key.name, f"...{key.hint}", ",".join(sorted(key.scopes)), *map(iso_or_none, moments)]
 
@@ -271,7 +271,7 @@ def rotate_key(
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         old = await key_service.get(tx, read_id(tx, "apikey", key))
-        made, secret = await key_ring.rotate(tx, officer.by, old, timedelta(hours=overlap_hours))
+        made, secret = await api_keys.rotate(tx, officer.by, old, timedelta(hours=overlap_hours))
         return tx.ids.text("apikey", made.id), secret
 
     _show_key(*administer(use))
@@ -282,13 +282,13 @@ def revoke_key(key: KeyId) -> None:
     """Revoke a key. It stops working within a second."""
 
     async def use(tx: Tx, officer: Officer) -> str:
-        await key_ring.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
+        await api_keys.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
         return key
 
     typer.echo(f"{administer(use)} has been revoked.")
 
 
-_KINDS: dict[KeyKind, domain.Kind] = {
+_KINDS: dict[KeyKind, keys_domain.Kind] = {
     KeyKind.SECRET: "secret",
     KeyKind.PUBLISHABLE: "publishable",
     KeyKind.SCIM: "scim",

@@ -8,7 +8,8 @@ from almoner.cli.access import table
 from almoner.cli.database import with_database
 from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
-from almoner.nonprofits.activities import flows, service
+from almoner.nonprofits.activities import flows as activities_flows
+from almoner.nonprofits.activities import service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
@@ -39,7 +40,7 @@ def apply() -> None:
                 tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.organisations, changed=done.changed
             )
 
-        return await flows.retag_organisations(database, report=report, record=record)
+        return await activities_flows.retag_organisations(database, report=report, record=record)
 
     done = with_database(run)
     line.clear()

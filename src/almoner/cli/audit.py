@@ -18,7 +18,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit import verification as audit_proof
+from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.audit.verification import ChainVerification
@@ -62,7 +62,7 @@ def verify(
     async def prove(db: Database) -> list[ChainVerification]:
         begun = await _begun(db)
         there = None if gone else folder
-        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_proof.list_scopes(db, there)
+        scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_scopes(db, there)
         scopes += [] if partner else sorted(begun.difference(scopes))
         return [await _proved(db, scope, there, begun=scope in begun) for scope in scopes]
 
@@ -93,7 +93,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - began, 0.001):,.0f} per second")
 
-    proof = await audit_proof.verify_chain(db, scope, folder, report, begun=begun)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, begun=begun)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""

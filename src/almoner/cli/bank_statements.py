@@ -13,7 +13,8 @@ from almoner.cli.amounts import decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.banking.bank_statements import flows, service
+from almoner.giving.banking.bank_statements import flows as bank_statements_flows
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     MissingProviderPayout,
@@ -23,8 +24,8 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementRefused,
 )
 from almoner.giving.banking.bank_statements.flows import ImportProgress
-from almoner.giving.banking.payment_files import service as bank_files
-from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
@@ -50,7 +51,7 @@ def import_statement(
     """
     content, line = file.read_bytes(), Line()
     ours = settings.read_settings().bank_accounts
-    own = bank_files.load_own_accounts(ours) if ours else None
+    own = payment_files.load_own_accounts(ours) if ours else None
 
     async def use(database: Database) -> tuple[ImportProgress, int]:
         async with acting(database, "finance") as (_, officer):
@@ -65,11 +66,11 @@ def import_statement(
         def report(looked: ImportProgress) -> None:
             line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
 
-        looked = await flows.import_statements(
+        looked = await bank_statements_flows.import_statements(
             database, content, mapping, own=own, by=officer.id, record=record, report=report
         )
         async with database.read() as tx:
-            return looked, len(await service.statement_gaps(tx, service.PAGE_SIZE))
+            return looked, len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
 
     looked, gaps = with_database(use)
     line.clear()
@@ -90,7 +91,7 @@ def list_lines(
     """List unmatched statement lines, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_row(tx, one) for one in await service.newest_lines(tx, limit, every=every)]
+        return [_row(tx, one) for one in await bank_statements.newest_lines(tx, limit, every=every)]
 
     titles = ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason")
     table(titles, in_transaction(use))
@@ -123,7 +124,7 @@ def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of 
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_gap(tx, one) for one in await service.statement_gaps(tx, limit)]
+        return [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)]
 
     table(("statement", "account", "reference", "ends", "opening balance", "age"), in_transaction(use))
 
@@ -148,9 +149,9 @@ def explain(
         provider, by_provider, reference = what.partition("/")
         try:
             if by_provider:
-                await service.explain_report(tx, provider, reference, note=note.strip(), by=officer.id)
+                await bank_statements.explain_report(tx, provider, reference, note=note.strip(), by=officer.id)
             else:
-                await service.explain_gap(tx, read_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id)
+                await bank_statements.explain_gap(tx, read_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(
                 f"{what} needs no explanation or does not exist: see `almoner bank-statements gaps` and "
@@ -169,7 +170,7 @@ def list_provider_payouts(limit: Annotated[int, typer.Option(min=1, help="Maximu
     """List provider payouts without a bank line."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_report(tx, one) for one in await service.missing_provider_payouts(tx, limit)]
+        return [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)]
 
     table(("provider payout", "settled", "age", "amount", "reason"), in_transaction(use))
 
@@ -211,17 +212,17 @@ def match(
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
     match kind:
         case "donation":
-            await service.assign_to_donation(tx, line_id, read_id(tx, "donation", thing), by=by)
+            await bank_statements.assign_to_donation(tx, line_id, read_id(tx, "donation", thing), by=by)
         case "payout":
-            await service.assign_to_disbursement(tx, line_id, read_id(tx, "disbursement", thing), by=by)
+            await bank_statements.assign_to_disbursement(tx, line_id, read_id(tx, "disbursement", thing), by=by)
         case "report":
             provider, _, reference = thing.partition("/")
-            await service.assign_to_report(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_to_report(tx, line_id, provider, reference, by=by)
         case _:
-            request_id = await requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
+            request_id = await donation_requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
                 raise StatementRefused(f"There is no donation request {thing}: see `almoner donation-requests list`.")
-            await service.assign_to_request(tx, line_id, request_id, by=by)
+            await bank_statements.assign_to_request(tx, line_id, request_id, by=by)
 
 
 @commands.command("dismiss")
@@ -230,7 +231,7 @@ def dismiss(line: LineId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> None:
         try:
-            await service.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
+            await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}.") from None
         await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)

@@ -8,7 +8,7 @@ from typing import Any
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
-from almoner.access.members.service import api_keys as key_ring
+from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.demo_people import member_logins, operator_logins
@@ -67,5 +67,5 @@ async def _key(
         key = await keys.find_by_secret(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
-    _, secret = await key_ring.create(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
+    _, secret = await api_keys.create(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
     return secret

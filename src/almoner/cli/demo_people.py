@@ -15,7 +15,7 @@ from almoner.access.operators import service as operators
 from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.cli.officer import MACHINE
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
@@ -70,7 +70,7 @@ async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login
             person = await people.create(tx, realm, profile, demo.roles)
             who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
             await audit.record(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
-        url = f"{tx.links.pages}{letters.account_path(tx.ids, realm)}/sign-in"
+        url = f"{tx.links.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
     login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
     before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
     password, app = before.get("password"), before.get("totpSecret") if demo.app else None

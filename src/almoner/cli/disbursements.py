@@ -16,8 +16,9 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
-from almoner.giving.banking.payment_files import service as bank_files
-from almoner.giving.disbursing.disbursements import flows, service
+from almoner.giving.banking.payment_files import service as payment_files
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
@@ -66,7 +67,7 @@ def run() -> None:
             sent = sum(sums.payouts for sums in ran.sent.values())
             await officer.record(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
-        told = await flows.run_disbursements(
+        told = await disbursements_flows.run_disbursements(
             database, rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
         )
         ids = database.deployment.ids
@@ -104,7 +105,7 @@ def list_disbursements(
     wanted = _status(status)
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [await _row(tx, payout) for payout in await service.newest_disbursements(tx, wanted, limit)]
+        return [await _row(tx, payout) for payout in await disbursements.newest_disbursements(tx, wanted, limit)]
 
     titles = ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid")
     table(titles, in_transaction(use))
@@ -141,14 +142,14 @@ def show(
     async def use(database: Database) -> None:
         async with database.read() as tx:
             with _known(disbursement):
-                found = await service.get(tx, ALL_PARTNERS, read_id(tx, "disbursement", disbursement))
+                found = await disbursements.get(tx, ALL_PARTNERS, read_id(tx, "disbursement", disbursement))
             await _describe(tx, found)
         if csv_file is not None:
             with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
-                written = await flows.write_advice(database, found.id, opened)
+                written = await disbursements_flows.write_advice(database, found.id, opened)
             typer.echo(f"Wrote {_many(written, 'donation')} to {csv_file}.")
             return
-        table(flows.COLUMN_TITLES, await flows.preview_advice(database, found.id, _SHOWN))
+        table(disbursements_flows.COLUMN_TITLES, await disbursements_flows.preview_advice(database, found.id, _SHOWN))
         if found.donations > _SHOWN:
             typer.echo(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
 
@@ -242,10 +243,10 @@ def confirm(
                 said = await _said(tx, officer, payout_id, told)
             if isinstance(said, str):
                 return said
-            confirmed = await service.confirm_paid(tx, payout_id, said)
+            confirmed = await disbursements.confirm_paid(tx, payout_id, said)
             people = 2 if said and said.second else 1
             await officer.record(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
-        await flows.propagate_status(database, confirmed)
+        await disbursements_flows.propagate_status(database, confirmed)
         return confirmed
 
     found = with_database(use)
@@ -257,8 +258,8 @@ def confirm(
 
 async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
-    held, seen = await service.fingerprint_sent(tx, payout_id)
-    if await bank_files.is_in_released_file(tx, payout_id):
+    held, seen = await disbursements.fingerprint_sent(tx, payout_id)
+    if await payment_files.is_in_released_file(tx, payout_id):
         return None
     alone = _alone(held.money.currency)
     if held.money.minor <= alone:
@@ -277,7 +278,7 @@ def _alone(currency: str) -> int:
     """The limit up to which one person may confirm, in minor units."""
     if (file := settings.read_settings().bank_accounts) is None:
         return 0
-    own = bank_files.load_own_accounts(file).get(currency)
+    own = payment_files.load_own_accounts(file).get(currency)
     return own.single_release_limit.minor if own else 0
 
 
@@ -295,9 +296,9 @@ def mark_returned(
         payout_id = _id(database, disbursement)
         async with acting(database, "finance") as (tx, officer):
             with _known(disbursement):
-                returned = await service.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
+                returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
             await officer.record(tx, returned.partner_id, "payout.returned", disbursement)
-        await flows.propagate_status(database, returned)
+        await disbursements_flows.propagate_status(database, returned)
         return returned
 
     found = with_database(use)
@@ -320,7 +321,9 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
     async def use(tx: Tx, officer: Officer) -> None:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
-            await service.hold_organisation(tx, scope, organisation_id, note=told, decided_by=officer.id, rules=rules())
+            await disbursements.hold_organisation(
+                tx, scope, organisation_id, note=told, decided_by=officer.id, rules=rules()
+            )
         await officer.record(tx, _audited(scope), "payouts.held", organisation)
 
     decide("finance", use)
@@ -340,12 +343,12 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
     async def use(tx: Tx, officer: Officer) -> str:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
-        seen = await service.fingerprint_holds(tx, scope, organisation_id)
+        seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         of = _audited(scope)
         agreed = await look(tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, told, of)
         if not isinstance(agreed, Agreed):
             return agreed
-        await service.release_holds(
+        await disbursements.release_holds(
             tx, scope, organisation_id, note=agreed.note, decided_by=agreed.by, rules=rules(), second=agreed.second
         )
         await officer.record(tx, of, "payouts.released", organisation, people=agreed.people)
@@ -380,7 +383,7 @@ def list_holds() -> None:
     """List holds, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        held = await service.active_holds(tx)
+        held = await disbursements.active_holds(tx)
         by = await named(tx, [one.decided_by for one in held])
         return [
             [

@@ -9,7 +9,7 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Note, Officer, decide, named
-from almoner.giving.accounting.disputes import service
+from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
     Dispute,
@@ -38,7 +38,7 @@ def list_disputes(
     """List disputes, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await service.newest(tx, sorted(DISPUTE.states()) if every else _OPEN, limit)
+        found = await disputes.newest(tx, sorted(DISPUTE.states()) if every else _OPEN, limit)
         return [
             [
                 tx.ids.text(_TYPE, one.id),
@@ -59,7 +59,7 @@ def show(dispute: DisputeId) -> None:
     """Show a dispute and who bears the loss."""
 
     async def use(tx: Tx) -> list[tuple[str, object]]:
-        one = await service.get(tx, read_id(tx, _TYPE, dispute))
+        one = await disputes.get(tx, read_id(tx, _TYPE, dispute))
         by = await named(tx, [one.decided_by])
         facts: list[tuple[str, object]] = [
             ("donation", _subject(tx, one)),
@@ -112,7 +112,7 @@ def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
         dispute_id = read_id(tx, _TYPE, dispute)
         await officer.record(tx, DEPLOYMENT, action, dispute)
         try:
-            return await service.record_outcome(
+            return await disputes.record_outcome(
                 tx, dispute_id, DisputeDecision(outcome, officer.id, note.strip()), rules()
             )
         except RetryLater:
@@ -131,8 +131,8 @@ def refresh(dispute: DisputeId) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        found = await service.get(tx, read_id(tx, _TYPE, dispute))
-        await service.enqueue_refresh(tx, found.provider_payment)
+        found = await disputes.get(tx, read_id(tx, _TYPE, dispute))
+        await disputes.enqueue_refresh(tx, found.provider_payment)
         await officer.record(tx, DEPLOYMENT, "dispute.asked", dispute)
 
     decide("finance", use)

@@ -13,7 +13,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import Blobs, TrashedBlob
-from almoner.validation.applications.documents import service
+from almoner.validation.applications.documents import service as documents
 
 commands = typer.Typer(help="Restore files from the document storage's trash.", no_args_is_help=True)
 
@@ -46,7 +46,7 @@ def restore(key: Annotated[str, typer.Argument(help="Key, from `almoner document
             raise NotFound(f"{key} is not in the trash: see `almoner documents trash`")
         await blobs.restore(lying[0])
         async with database.write() as tx:
-            await service.record_untrashed(tx, key)
+            await documents.record_untrashed(tx, key)
             await MACHINE.record(tx, DEPLOYMENT, "documents.restore", key)
 
     with_database(bring_back)

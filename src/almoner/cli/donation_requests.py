@@ -9,7 +9,8 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal, read
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
-from almoner.giving.checkout.donation_requests import flows, service
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
 from almoner.giving.checkout.donation_requests.flows import RunResult
 from almoner.kit.errors import NotFound
@@ -37,7 +38,7 @@ def run() -> None:
         async def record(tx: Tx, ran: RunResult) -> None:
             await officer.record(tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting)
 
-        ran = await flows.run_invoicing(database, record)
+        ran = await donation_requests_flows.run_invoicing(database, record)
         return ran, [database.deployment.ids.text("donationrequest", one.id) for one in ran.made]
 
     ran, ids = with_database(use)
@@ -65,7 +66,7 @@ def list_requests(limit: Limit = 100) -> None:
                 f"{one.donations:,}",
                 iso(one.due_at),
             ]
-            for one in await service.newest_requests(tx, None, limit)
+            for one in await donation_requests.newest_requests(tx, None, limit)
         ]
 
     table(("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), in_transaction(use))
@@ -91,12 +92,12 @@ def record_payment(
             request_id = await _request_id(tx, request)
 
         async def record(tx: Tx, made: RequestPayment) -> None:
-            whose = (await service.get(tx, ALL_PARTNERS, made.request_id)).partner_id
+            whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
             told = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
             await officer.record(tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **told)
 
         try:
-            return await flows.receive_payment(
+            return await donation_requests_flows.receive_payment(
                 database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
             )
         except NotFound:
@@ -110,7 +111,7 @@ def record_payment(
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
-    if (named := await service.find_by_reference(tx, text.upper())) is not None:
+    if (named := await donation_requests.find_by_reference(tx, text.upper())) is not None:
         return named
     if text.upper().startswith("ALM-"):
         raise RequestRefused(_unknown(text))
@@ -134,7 +135,7 @@ def list_overpayments(limit: Limit = 100) -> None:
                 one.bank_reference,
                 iso(one.received_at),
             ]
-            for one in await service.held_overpayments(tx, limit)
+            for one in await donation_requests.held_overpayments(tx, limit)
         ]
 
     table(("payment", "request", "overpaid", "bank reference", "received"), in_transaction(use))
@@ -156,12 +157,12 @@ def apply_overpayment(
             payment_id, request_id = read_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
         async def record(tx: Tx, part: RequestPayment) -> None:
-            whose = (await service.get(tx, ALL_PARTNERS, part.request_id)).partner_id
+            whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
             paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
             await officer.record(tx, whose, "request.over_applied", payment, **paid)
 
         try:
-            return await flows.apply_overpayment(
+            return await donation_requests_flows.apply_overpayment(
                 database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
             )
         except NotFound:
@@ -193,14 +194,14 @@ def return_overpayment(
 
     async def use(tx: Tx, officer: Officer) -> RequestPayment:
         try:
-            returned = await service.return_overpayment(
+            returned = await donation_requests.return_overpayment(
                 tx, read_id(tx, "requestpayment", payment), note=told, decided_by=officer.id
             )
         except NotFound:
             raise RequestRefused(
                 f"there is no payment {payment}: see `almoner donation-requests overpayments`"
             ) from None
-        whose = (await service.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
+        whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
         await officer.record(tx, whose, "request.over_returned", payment)
         return returned
 

@@ -7,7 +7,7 @@ import typer
 from almoner.cli.access import read_id
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide
-from almoner.giving.accounting.reassignments import service
+from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
@@ -33,7 +33,7 @@ def reassign(
         ids = read_id(tx, "donation", donation), read_id(tx, "organisation", organisation)
         why = note.strip()
         try:
-            given = await service.reassign(
+            given = await reassignments.reassign(
                 tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=rules()
             )
         except NotFound:

@@ -8,7 +8,7 @@ import typer
 from almoner.cli.access import read_id
 from almoner.cli.gift_aid_claims import claims
 from almoner.cli.officer import Officer, decide
-from almoner.giving.gift_aid.claims import service
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
@@ -30,7 +30,7 @@ def cancel_declaration(
 
     async def use(tx: Tx, officer: Officer) -> Declaration:
         try:
-            cancelled = await service.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
+            cancelled = await gift_aid_claims.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
         except NotFound:
             raise GiftAidRefused(f"there is no Gift Aid declaration {declaration}") from None
         await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)

@@ -13,7 +13,8 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import read
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide
-from almoner.giving.gift_aid.claims import domain, service
+from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
+from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
     ClaimRefused,
@@ -31,7 +32,7 @@ claims = typer.Typer(help="Gift Aid claims to HMRC.", no_args_is_help=True)
 
 Found = TypeVar("Found")
 
-_TYPE: Final = service.ID_TYPE
+_TYPE: Final = gift_aid_claims.ID_TYPE
 _SHOWN: Final = 20
 """The most left-out donations that are printed; the rest is counted."""
 
@@ -63,7 +64,7 @@ def draft(
         charity = read_id(tx, "organisation", organisation)
         moment = tx.now if before is None else _moment(before)
         try:
-            made = await service.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
+            made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
         except NotFound:
             raise ClaimRefused(f"there is no organisation {organisation}") from None
         claim_id = None
@@ -116,7 +117,7 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
                 None if one.paid_minor is None else format_pounds(one.paid_minor),
                 one.reference,
             ]
-            for one in await service.newest_claims(tx, whose, limit)
+            for one in await gift_aid_claims.newest_claims(tx, whose, limit)
         ]
 
     titles = (
@@ -152,7 +153,7 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
                 format_pounds(one.left_minor),
                 iso(one.created_at),
             ]
-            for one in await service.newest_adjustments(tx, whose, limit)
+            for one in await gift_aid_claims.newest_adjustments(tx, whose, limit)
         ]
 
     table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), in_transaction(use))
@@ -169,7 +170,7 @@ def schedule(
     """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        written = await _known(claim, service.schedule_csv(tx, read_id(tx, _TYPE, claim)))
+        written = await _known(claim, gift_aid_claims.schedule_csv(tx, read_id(tx, _TYPE, claim)))
         await officer.record(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
         return written
 
@@ -202,7 +203,9 @@ def mark_submitted(
     Donations refunded in the meantime are deducted from the next claim.
     """
     _move(
-        claim, "gift_aid_claim.submitted", lambda tx, one, by: service.mark_submitted(tx, one, reference.strip(), by=by)
+        claim,
+        "gift_aid_claim.submitted",
+        lambda tx, one, by: gift_aid_claims.mark_submitted(tx, one, reference.strip(), by=by),
     )
 
 
@@ -215,7 +218,9 @@ def mark_paid(
     """Record that HMRC has paid the charity."""
     minor = None if amount is None else read(amount, CURRENCY).minor
     noted = (note or "").strip() or None
-    _move(claim, "gift_aid_claim.paid", lambda tx, one, by: service.mark_paid(tx, one, minor, note=noted, by=by))
+    _move(
+        claim, "gift_aid_claim.paid", lambda tx, one, by: gift_aid_claims.mark_paid(tx, one, minor, note=noted, by=by)
+    )
 
 
 @claims.command("mark-rejected")
@@ -224,13 +229,21 @@ def mark_rejected(claim: ClaimId, note: Note) -> None:
 
     Its donations can be claimed again.
     """
-    _move(claim, "gift_aid_claim.rejected", lambda tx, one, by: service.mark_rejected(tx, one, note.strip(), by=by))
+    _move(
+        claim,
+        "gift_aid_claim.rejected",
+        lambda tx, one, by: gift_aid_claims.mark_rejected(tx, one, note.strip(), by=by),
+    )
 
 
 @claims.command("withdraw")
 def withdraw(claim: ClaimId, note: Note) -> None:
     """Withdraw a draft. Its donations can be claimed again."""
-    _move(claim, "gift_aid_claim.withdrawn", lambda tx, one, by: service.withdraw_draft(tx, one, note.strip(), by=by))
+    _move(
+        claim,
+        "gift_aid_claim.withdrawn",
+        lambda tx, one, by: gift_aid_claims.withdraw_draft(tx, one, note.strip(), by=by),
+    )
 
 
 def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[GiftAidClaim]]) -> None:
@@ -252,7 +265,7 @@ async def _known(claim: str, asked: Awaitable[Found]) -> Found:
 
 def _year_end(text: str) -> AccountingYearEnd:
     try:
-        return domain.parse_year_end(text)
+        return gift_aid_claims_domain.parse_year_end(text)
     except ValueError as error:
         raise typer.BadParameter(f"--year-end {text!r} {error}") from None
 

@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.access.members import service
+from almoner.access.members import service as members
 from almoner.access.members.domain import MembershipState
-from almoner.access.members.service import member_details as details
+from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
 from almoner.cli.access import partner_of, read_id, table
@@ -42,7 +42,7 @@ def add_member(
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
-        person, link = await service.invite(
+        person, link = await members.invite(
             tx, scope, officer.by, email, name=name, user_name=user_name, roles=_roles(role)
         )
         return await _shown(tx, scope, officer, person), link
@@ -58,7 +58,7 @@ def list_members(partner: PartnerId) -> None:
         scope, after = await partner_of(tx, partner), None
         rows: list[list[object]] = []
         while True:
-            found = await service.page(tx, scope, after, _MOST)
+            found = await members.page(tx, scope, after, _MOST)
             rows += [[tx.ids.text("member", one.person.id), *_columns(one)] for one in found]
             if len(found) < _MOST:
                 return rows
@@ -85,7 +85,7 @@ def update(
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
         person_id = await member_of(tx, scope, member)
-        person = await details.update_details(tx, scope, officer.by, person_id, name=name, email=email)
+        person = await member_details.update_details(tx, scope, officer.by, person_id, name=name, email=email)
         return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
 
     typer.echo(to_one_line(administer(use)))
@@ -107,7 +107,7 @@ def set_roles(
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        person = await service.change_roles(tx, scope, officer.by, await member_of(tx, scope, member), _roles(role))
+        person = await members.change_roles(tx, scope, officer.by, await member_of(tx, scope, member), _roles(role))
         return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
     typer.echo(administer(use))
@@ -119,7 +119,7 @@ def resend_invitation(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
-        person, link = await service.resend_invitation(tx, scope, officer.by, await member_of(tx, scope, member))
+        person, link = await members.resend_invitation(tx, scope, officer.by, await member_of(tx, scope, member))
         return await _shown(tx, scope, officer, person), link
 
     _show_link(*administer(use))
@@ -131,7 +131,7 @@ def deactivate(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        person = await service.deactivate(tx, scope, officer.by, await member_of(tx, scope, member))
+        person = await members.deactivate(tx, scope, officer.by, await member_of(tx, scope, member))
         return f"{person.user_name} has been deactivated."
 
     typer.echo(administer(use))
@@ -143,7 +143,7 @@ def activate(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        person = await service.activate(tx, scope, officer.by, await member_of(tx, scope, member))
+        person = await members.activate(tx, scope, officer.by, await member_of(tx, scope, member))
         return f"{person.user_name} is active."
 
     typer.echo(administer(use))
@@ -158,7 +158,7 @@ def remove(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> None:
         scope = await partner_of(tx, partner)
-        await service.remove(tx, scope, officer.by, await member_of(tx, scope, member))
+        await members.remove(tx, scope, officer.by, await member_of(tx, scope, member))
 
     administer(use)
     typer.echo(f"{member} has been removed.")
@@ -173,7 +173,7 @@ def reset_second_factor(partner: PartnerId, member: Member) -> None:
 
     async def use(tx: Tx, officer: Officer) -> tuple[Person, str | None]:
         scope = await partner_of(tx, partner)
-        person, link = await service.reset_second_factor(tx, scope, officer.by, await member_of(tx, scope, member))
+        person, link = await members.reset_second_factor(tx, scope, officer.by, await member_of(tx, scope, member))
         if link:
             await _shown(tx, scope, officer, person)
         return person, link
@@ -191,7 +191,7 @@ def list_groups(partner: PartnerId) -> None:
         scope, after = await partner_of(tx, partner), None
         rows: list[list[object]] = []
         while True:
-            found = await service.list_groups(tx, scope, after, _MOST)
+            found = await members.list_groups(tx, scope, after, _MOST)
             for group, size in found:
                 rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
             if len(found) < _MOST:
@@ -212,7 +212,7 @@ def map_group(
 
     async def use(tx: Tx, officer: Officer) -> str:
         scope = await partner_of(tx, partner)
-        mapped = await service.set_group_role(tx, scope, read_id(tx, "group", group), wanted, officer.by)
+        mapped = await members.set_group_role(tx, scope, read_id(tx, "group", group), wanted, officer.by)
         return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
     typer.echo(administer(use))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from almoner.access.operators import service
+from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.cli.access import read_id, table
@@ -59,12 +59,12 @@ def add_operator(
     """
 
     async def use(tx: Tx, officer: Officer) -> tuple[str, str | None]:
-        first = await service.claim_first_operator(tx)
+        first = await operators.claim_first_operator(tx)
         if first and RoleName.ADMINISTRATOR not in role:
             raise typer.BadParameter("the first operator must have --role administrator")
-        person = await service.add_operator(tx, officer.by, email, name, [_ROLES[one] for one in role])
-        token = (await service.create_token(tx, officer.by, person, "first"))[1] if first else None
-        return tx.ids.text(service.ID, person.id), token
+        person = await operators.add_operator(tx, officer.by, email, name, [_ROLES[one] for one in role])
+        token = (await operators.create_token(tx, officer.by, person, "first"))[1] if first else None
+        return tx.ids.text(operators.ID, person.id), token
 
     operator, token = administer(use)
     typer.echo(f"operator  {operator}")
@@ -79,7 +79,7 @@ def resend_invitation(operator: OperatorId) -> None:
     """Send a new invitation. The old link stops working."""
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.resend_invitation(tx, officer.by, await _id(tx, operator))
+        await operators.resend_invitation(tx, officer.by, await _id(tx, operator))
 
     administer(use)
     typer.echo(_INVITED)
@@ -92,14 +92,14 @@ def list_operators() -> None:
     async def use(tx: Tx) -> list[list[object]]:
         return [
             [
-                tx.ids.text(service.ID, person.id),
+                tx.ids.text(operators.ID, person.id),
                 person.shown_name,
                 person.user_name,
                 ", ".join(sorted(person.roles)),
                 one.status_text,
                 iso(person.created_at),
             ]
-            for one in await service.list_operators(tx)
+            for one in await operators.list_operators(tx)
             for person in [one.person]
         ]
 
@@ -111,7 +111,7 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
     """Replace another operator's roles."""
 
     async def use(tx: Tx, officer: Officer) -> str:
-        person = await service.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
+        person = await operators.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
         return _said(tx, person, f"is {', '.join(sorted(person.roles))}")
 
     typer.echo(administer(use))
@@ -125,7 +125,7 @@ def deactivate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        return _said(tx, await service.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
+        return _said(tx, await operators.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
 
     typer.echo(administer(use))
 
@@ -138,13 +138,13 @@ def activate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        return _said(tx, await service.activate(tx, officer.by, await _id(tx, operator)), "is active")
+        return _said(tx, await operators.activate(tx, officer.by, await _id(tx, operator)), "is active")
 
     typer.echo(administer(use))
 
 
 def _said(tx: Tx, person: Person, what: str) -> str:
-    return f"{person.shown_name} ({tx.ids.text(service.ID, person.id)}) {what}."
+    return f"{person.shown_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
 
 
 @commands.command("update")
@@ -158,7 +158,7 @@ def update(
         raise typer.BadParameter("give --email, --name or both")
 
     async def use(tx: Tx, officer: Officer) -> str:
-        person = await service.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
+        person = await operators.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
         return _said(tx, person, f"signs in as {person.user_name}")
 
     typer.echo(administer(use))
@@ -172,7 +172,7 @@ def reset_second_factor(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> str:
-        person = await service.reset_second_factor(tx, officer.by, await _id(tx, operator))
+        person = await operators.reset_second_factor(tx, officer.by, await _id(tx, operator))
         return _said(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
 
     typer.echo(administer(use))
@@ -190,11 +190,11 @@ def two_person_approval(
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.set_dual_control(tx, officer.by, required=switch == Switch.ON)
+        await operators.set_dual_control(tx, officer.by, required=switch == Switch.ON)
 
     if switch is not None:
         administer(use)
-    many = "two operators" if in_transaction(service.requires_dual_control) else "one operator"
+    many = "two operators" if in_transaction(operators.requires_dual_control) else "one operator"
     typer.echo(f"Approving a verification and releasing disbursements require {many}.")
 
 
@@ -206,16 +206,16 @@ def list_tokens(
 
     async def use(tx: Tx) -> list[list[object]]:
         whose = await _id(tx, operator) if operator else None
-        names = {one.person.id: one.person.shown_name for one in await service.list_operators(tx)}
+        names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
         return [
             [
-                tx.ids.text(service.TOKEN_ID, one.id),
+                tx.ids.text(operators.TOKEN_ID, one.id),
                 names[one.person_id],
                 one.name,
                 f"...{one.hint}",
                 *map(iso_or_none, (one.created_at, one.expires_at, one.revoked_at, one.last_used_at)),
             ]
-            for one in await service.list_tokens(tx, whose)
+            for one in await operators.list_tokens(tx, whose)
         ]
 
     titles = ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used")
@@ -231,10 +231,10 @@ def revoke_token(
     async def use(database: Database) -> None:
         async with acting(database) as (tx, officer):
             assert officer.person is not None
-            found = await service.get_token(tx, read_id(tx, service.TOKEN_ID, token))
+            found = await operators.get_token(tx, read_id(tx, operators.TOKEN_ID, token))
             if found.person_id != officer.person.id:
-                await service.ensure_has_role(tx, officer.person, "administrator")
-            await service.revoke_token(tx, officer.by, found)
+                await operators.ensure_has_role(tx, officer.person, "administrator")
+            await operators.revoke_token(tx, officer.by, found)
 
     with_database(use)
     typer.echo(f"{token} has been revoked.")
@@ -247,7 +247,7 @@ def list_approvals() -> None:
     async def use(tx: Tx) -> list[list[object]]:
         return [
             [one.action, one.subject, person.shown_name, iso(one.first.at), iso(one.expires_at), one.first.note]
-            for one, person in await service.list_pending_approvals(tx)
+            for one, person in await operators.list_pending_approvals(tx)
         ]
 
     table(("action", "subject", "confirmed by", "at", "expires", "note"), in_transaction(use))
@@ -260,4 +260,4 @@ async def _id(tx: Tx, text: str) -> UUID:
         if found is None:
             raise typer.BadParameter(f"no operator signs in as {text}: see `almoner operators list`")
         return found.id
-    return read_id(tx, service.ID, text)
+    return read_id(tx, operators.ID, text)

@@ -10,10 +10,11 @@ from almoner.cli.officer import Note, Officer, administer, administrator, decide
 from almoner.cli.progress import Line
 from almoner.kit import web
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.branding import domain, service
+from almoner.nonprofits.branding import domain as branding_domain
+from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.branding.service import BrandingChange
-from almoner.nonprofits.organisations import flows
+from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations import service as organisations_service
 from almoner.nonprofits.organisations.domain import RegistryNumberTaken
 from almoner.nonprofits.organisations.flows import ReindexReport
@@ -66,12 +67,14 @@ def brand_organisation(
             if organisation_id is None:
                 raise NotFound
             if clear:
-                principal, shown = await service.reset_branding(tx, organisation_id)
+                principal, shown = await branding.reset_branding(tx, organisation_id)
             else:
-                made = None if pictures is None else [await _image(file, domain.IMAGE_SIDE) for file in pictures]
-                sign = None if emblem is None else await _image(emblem, domain.LOGO_SIDE)
+                made = (
+                    None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
+                )
+                sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
                 wish = BrandingChange(name, description, sign, made, colour)
-                principal, shown = await service.update_branding(tx, organisation_id, wish)
+                principal, shown = await branding.update_branding(tx, organisation_id, wish)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
         except ValueError as error:
@@ -109,7 +112,7 @@ def reindex() -> None:
             mended = f"{done.repaired} organisations, {done.words} words"
             await officer.record(tx, DEPLOYMENT, "organisations.reindexed", mended, bodies=done.organisations)
 
-        return await flows.reindex(database, report=report, record=record)
+        return await organisations_flows.reindex(database, report=report, record=record)
 
     done = with_database(run)
     line.clear()

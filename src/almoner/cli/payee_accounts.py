@@ -10,7 +10,7 @@ from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.account_notices import service as account_notices
-from almoner.giving.disbursing.payee_bank_accounts import service
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     MIN_MATCHING_SCORE,
     Address,
@@ -61,7 +61,8 @@ def list_accounts(
 
     async def use(tx: Tx) -> list[list[object]]:
         return [
-            await _row(tx, one) for one in await service.newest_accounts(tx, _STORED[status] if status else None, limit)
+            await _row(tx, one)
+            for one in await payee_bank_accounts.newest_accounts(tx, _STORED[status] if status else None, limit)
         ]
 
     titles = (
@@ -99,7 +100,7 @@ def show(account: AccountId) -> None:
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
         one = await _find(tx, account)
         organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-        others = await service.organisations_sharing_account(tx, one.id)
+        others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
         notice = await account_notices.find(tx, one.id)
         where = one.address
         parts = (where.street, where.building, where.postcode, where.town, where.country)
@@ -112,7 +113,7 @@ def show(account: AccountId) -> None:
             ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
             ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
-            ["warnings", "; ".join(await service.review_warnings(tx, one)) or None],
+            ["warnings", "; ".join(await payee_bank_accounts.review_warnings(tx, one)) or None],
             ["status", _SHOWN[one.status]],
             ["nonprofit notified", iso(notice.notified_at) if notice else None],
             ["denied by nonprofit", iso(one.denied_at) if one.denied_at else None],
@@ -162,7 +163,7 @@ def propose(
     told = note.strip()
 
     async def use(tx: Tx, officer: Officer) -> tuple[PayeeAccount, str, list[str]]:
-        proposal = await service.parse_proposal(
+        proposal = await payee_bank_accounts.parse_proposal(
             tx,
             tx.ids.parse("organisation", organisation),
             currency=currency.strip().upper(),
@@ -171,9 +172,9 @@ def propose(
             given=given,
             note=told,
         )
-        made = await service.propose(tx, proposal, note=told, by=officer.id)
+        made = await payee_bank_accounts.propose(tx, proposal, note=told, by=officer.id)
         await _record(tx, officer, "payee.proposed", made)
-        return made, tx.ids.text(_TYPE, made.id), await service.review_warnings(tx, made)
+        return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.review_warnings(tx, made)
 
     made, named_so, odd = decide("finance", use)
     typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
@@ -197,7 +198,7 @@ def approve(
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
         one = await _find(tx, account)
         await ensure_apart(tx, officer, one.proposed.by, one.first.by if one.first else None)
-        seen = await service.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
+        seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.approved", seen)
         return seen
 
@@ -211,7 +212,7 @@ def reject(account: AccountId, note: Note) -> None:
     """Reject an account. It is never paid to."""
 
     async def use(tx: Tx, officer: Officer) -> PayeeAccount:
-        refused = await service.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
+        refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.refused", refused)
         return refused
 
@@ -221,7 +222,7 @@ def reject(account: AccountId, note: Note) -> None:
 
 async def _find(tx: Tx, account: str) -> PayeeAccount:
     try:
-        return await service.get(tx, read_id(tx, _TYPE, account))
+        return await payee_bank_accounts.get(tx, read_id(tx, _TYPE, account))
     except NotFound:
         raise PayeeAccountRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 

@@ -12,7 +12,8 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
-from almoner.giving.banking.payment_files import flows, service
+from almoner.giving.banking.payment_files import flows as payment_files_flows
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileRefused
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.banking.payment_files.service import CreatedFile
@@ -38,7 +39,7 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
     """List payment files, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await service.newest_files(tx, limit)
+        found = await payment_files.newest_files(tx, limit)
         by = await named(tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)])
         return [
             [
@@ -83,7 +84,7 @@ def create(
     own = _own(currency.strip().upper())
 
     async def use(tx: Tx, officer: Officer) -> tuple[CreatedFile, list[str]]:
-        made = await service.create_file(
+        made = await payment_files.create_file(
             tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
         )
         if made.file is not None:
@@ -118,7 +119,7 @@ async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
 
 
 def _own(currency: str) -> OwnAccount:
-    known = service.load_own_accounts(settings.read_settings().bank_accounts)
+    known = payment_files.load_own_accounts(settings.read_settings().bank_accounts)
     if currency not in known:
         raise PaymentFileRefused(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
     return known[currency]
@@ -136,9 +137,9 @@ def release(file: FileId, out: Out) -> None:
         made = await _find(tx, file)
         if made.requires_second_approval:
             await ensure_apart(tx, officer, made.created_by)
-        released = await service.release(tx, made.id, by=officer.id)
+        released = await payment_files.release(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
-        return released, service.released_content(tx, released)
+        return released, payment_files.released_content(tx, released)
 
     released, content = decide("finance", use)
     outputs.write(out, content)
@@ -154,7 +155,7 @@ def export(file: FileId, out: Out) -> None:
     async def use(tx: Tx, officer: Officer) -> bytes:
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.written", found)
-        return service.released_content(tx, found)
+        return payment_files.released_content(tx, found)
 
     outputs.write(out, decide("finance", use))
     typer.echo(f"Wrote {out}.")
@@ -168,7 +169,7 @@ def withdraw(file: FileId, note: Note) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> PaymentFile:
-        withdrawn = await service.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
+        withdrawn = await payment_files.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payment_file.withdrawn", withdrawn)
         return withdrawn
 
@@ -192,7 +193,7 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
             named_so = tx.ids.text(_TYPE, sent.id)
             await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
 
-        told = await flows.import_status_report(database, content, by=officer.id, record=record)
+        told = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)
 
     told, wrong = with_database(use)
@@ -222,7 +223,7 @@ def _wrong(database: Database, told: StatusReportResult) -> list[str]:
 
 async def _find(tx: Tx, file: str) -> PaymentFile:
     try:
-        return await service.get(tx, read_id(tx, _TYPE, file))
+        return await payment_files.get(tx, read_id(tx, _TYPE, file))
     except NotFound:
         raise PaymentFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
 

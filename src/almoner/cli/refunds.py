@@ -10,7 +10,7 @@ from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
 from almoner.cli.officer import Officer, decide, named
-from almoner.giving.accounting.refunds import service
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, RefundStatus
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
@@ -39,7 +39,7 @@ def list_refunds(
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await service.newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
+        found = await refunds.newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
         return [_row(tx, refund) for refund in found]
 
     table(("refund", "since", "donation", "amount", "by", "status", "reference"), in_transaction(use))
@@ -59,7 +59,7 @@ def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number o
 
     async def use(tx: Tx) -> list[list[object]]:
         rows: list[list[object]] = []
-        for one in await service.unsent_refunds(tx, limit):
+        for one in await refunds.unsent_refunds(tx, limit):
             assert one.ended_at is not None, "it was refused"
             named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
             rows.append([*named_, tx.ids.text("donation", one.donation_id), amount(one.money), one.provider])
@@ -79,7 +79,7 @@ def show(donation: DonationId) -> None:
             gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
-        found = await service.refunds_of_donation(tx, donation_id)
+        found = await refunds.refunds_of_donation(tx, donation_id)
         by = await named(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
@@ -115,7 +115,7 @@ def create(
         donation_id = read_id(tx, "donation", donation)
         told = {"begun_by": officer.id, "note": note.strip(), "called": reference.strip() if reference else reference}
         try:
-            begun = await service.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **told)
+            begun = await refunds.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **told)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
         gift = await donations.get(tx, ALL_PARTNERS, donation_id)
@@ -140,7 +140,7 @@ def mark_sent(
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
-        return await service.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
+        return await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -155,7 +155,7 @@ def mark_failed(refund: RefundId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.refused", refund)
-        return await service.mark_refused(tx, refund_id, note.strip(), officer.id)
+        return await refunds.mark_refused(tx, refund_id, note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -170,7 +170,7 @@ def resolve(refund: RefundId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.let_rest", refund)
-        return await service.resolve_unsent(tx, refund_id, note.strip(), officer.id)
+        return await refunds.resolve_unsent(tx, refund_id, note.strip(), officer.id)
 
     _tell(decide("finance", use))
 
@@ -182,7 +182,7 @@ def retry(refund: RefundId) -> None:
     async def use(tx: Tx, officer: Officer) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.asked_again", refund)
-        return await service.retry_send(tx, refund_id)
+        return await refunds.retry_send(tx, refund_id)
 
     _tell(decide("finance", use))
 

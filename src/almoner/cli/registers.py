@@ -17,7 +17,8 @@ from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none
-from almoner.nonprofits.registers import flows, service
+from almoner.nonprofits.registers import flows as registers_flows
+from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import (
     DifferentNumber,
     ImportProgress,
@@ -74,13 +75,13 @@ def import_register(
         who = await administrator(database)
         async with database.write() as tx:
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
-            if (entered := await flows.declare_registry(tx, reader)) is not None:
+            if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
                 await officer.record(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
         async def record(tx: Tx, loaded: Load) -> None:
-            await service.record_fetched_files(tx, loaded.id, fetched)
+            await registers.record_fetched_files(tx, loaded.id, fetched)
             officer = await who(tx)
             if loaded.status == "quarantined":
                 await officer.record(
@@ -92,7 +93,7 @@ def import_register(
                 tx, DEPLOYMENT, "register.imported", loaded.registry_code, data_of=data_of, forced=force
             )
 
-        return await flows.import_files(
+        return await registers_flows.import_files(
             database, reader, paths, as_of=day, force=force, report=_loading(line), record=record
         )
 
@@ -115,7 +116,7 @@ def import_register(
 
 async def _rejected(database: Database, load: Load) -> _Rejected:
     async with database.read() as tx:
-        return await service.list_rejected_rows(tx, load.id, _SHOWN)
+        return await registers.list_rejected_rows(tx, load.id, _SHOWN)
 
 
 @commands.command("show")
@@ -128,10 +129,10 @@ def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner
     async def read(database: Database) -> tuple[Load, _Rejected]:
         async with database.read() as tx:
             named = tx.ids.parse(_LOAD, load)
-            found = await service.find_load(tx, named) if named else None
+            found = await registers.find_load(tx, named) if named else None
             if found is None:
                 raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
-            return found, await service.list_rejected_rows(tx, found.id, _SHOWN)
+            return found, await registers.list_rejected_rows(tx, found.id, _SHOWN)
 
     found, rejected = with_database(read)
     typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
@@ -150,7 +151,11 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum numbe
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
         async with database.read() as tx:
-            return database.deployment.ids, await service.list_loads(tx, limit), await service.unverified_sources(tx)
+            return (
+                database.deployment.ids,
+                await registers.list_loads(tx, limit),
+                await registers.unverified_sources(tx),
+            )
 
     ids, loads, unverified = with_database(read)
     titles = (
@@ -199,7 +204,7 @@ def show_status() -> None:
 
     async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
         async with database.read() as tx:
-            return database.deployment.ids, tx.now, await service.list_sources(tx)
+            return database.deployment.ids, tx.now, await registers.list_sources(tx)
 
     ids, now, sources = with_database(read)
     titles = (
@@ -244,11 +249,11 @@ def show_difference(
 
     async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[DifferentNumber]]:
         async with database.snapshot() as tx:
-            one = await service.resolve_load(tx, source, _named(tx, old))
-            other = await service.resolve_load(tx, source, _named(tx, new))
+            one = await registers.resolve_load(tx, source, _named(tx, old))
+            other = await registers.resolve_load(tx, source, _named(tx, new))
             own = REGISTER_SOURCES.get(one.source)
-            ignored = own.ignored_columns if own else await service.ignored_columns_of(tx, one.source)
-            return one, other, *await service.compare_loads(tx, one, other, ignored, rows)
+            ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, one.source)
+            return one, other, *await registers.compare_loads(tx, one, other, ignored, rows)
 
     before, after, difference, different = with_database(read)
     typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
@@ -301,7 +306,7 @@ def roll_back(source: Source) -> None:
             taken_back = tx.ids.text(_LOAD, made.rolls_back)
             await officer.record(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
 
-        return await flows.roll_back(database, reader, record)
+        return await registers_flows.roll_back(database, reader, record)
 
     made = with_database(undo)
     typer.echo(
@@ -312,13 +317,13 @@ def roll_back(source: Source) -> None:
 
 async def load_samples(database: Database, stop: asyncio.Event) -> None:
     """Load the shipped sample into a sandbox that has no register; given up when ``stop`` is set."""
-    if await flows.list_loads(database, 1):
+    if await registers_flows.list_loads(database, 1):
         return
     typer.echo("Loading the register sample (IRS, DC and WY, 2026-04-13)")
     source = REGISTER_SOURCES[_SAMPLE_SOURCE]
     began, line = time.monotonic(), Line()
     loading = asyncio.create_task(
-        flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
+        registers_flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
     )
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)

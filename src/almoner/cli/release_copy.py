@@ -10,7 +10,7 @@ from almoner.cli.database import with_found
 from almoner.cli.officer import MACHINE
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database import copy_detection as copies
+from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import queue
@@ -31,7 +31,7 @@ def release_copy(
     """
 
     async def release(database: Database, found: CopyFinding) -> str:
-        if found.verdict in copies.LIVE_VERDICTS:
+        if found.verdict in copy_detection.LIVE_VERDICTS:
             return "This database is not a copy: nothing to release."
         async with database.read() as tx:
             due = (await queue.queue_metrics(tx)).outstanding
@@ -41,9 +41,9 @@ def release_copy(
             prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
             typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
-            await copies.supersede_former(build_storage(settings.read_settings()), found.claim, found.outside)
+            await copy_detection.supersede_former(build_storage(settings.read_settings()), found.claim, found.outside)
         async with database.write() as tx:
-            claim = await copies.release_copy(tx, found, takes_over=takes_over)
+            claim = await copy_detection.release_copy(tx, found, takes_over=takes_over)
             details = {"why": found.verdict, "former": str(found.claim.id) if found.claim else None}
             await MACHINE.record(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over

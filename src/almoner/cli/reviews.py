@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
-from almoner.validation.decisions.reviews import service
+from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
@@ -51,7 +51,7 @@ def list_reviews(
 
     async def use(tx: Tx, officer: Officer | None) -> list[list[object]]:
         partner_id = read_id(tx, "partner", partner) if partner else None
-        found = await service.list_open(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
+        found = await reviews.list_open(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
         by = await named(tx, [one.claimant_at(tx.real_now) for one in found])
         return [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
 
@@ -94,7 +94,7 @@ def show_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            looked = await service.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+            looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
         held = looked.claimed_by == officer.id
         await officer.record(tx, looked.subject.partner_id, "review.shown", subject, held=held)
         sections.extend(await _sections(tx, officer, looked))
@@ -192,7 +192,7 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
         kind, subject_id = _read(tx, text)
         decision = Decision(verdict, reason, officer.id, told)
         with _there(text):
-            subject = await service.decide(tx, REVIEW_HANDLERS[kind], subject_id, decision)
+            subject = await reviews.decide(tx, REVIEW_HANDLERS[kind], subject_id, decision)
         if verdict == "accepted":
             await officer.record(tx, subject.partner_id, "review.accepted", text)
         else:
@@ -210,7 +210,7 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            reopened = await service.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, told)
+            reopened = await reviews.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, told)
         await officer.record(tx, reopened.partner_id, "review.reopened", subject)
 
     decide(_ROLE, use)
@@ -224,7 +224,7 @@ def release_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Officer) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            released = await service.release(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+            released = await reviews.release(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
         await officer.record(tx, released.partner_id, "review.released", subject)
 
     decide(_ROLE, use)

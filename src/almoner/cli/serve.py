@@ -18,7 +18,7 @@ from almoner.app import create_app
 from almoner.cli import local, logs, outputs
 from almoner.cli.connection_limits import BoundedProtocol, Connections
 from almoner.cli.ports import listen
-from almoner.nonprofits.organisations import flows as organisations
+from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.platform.jobs.processes import Role
 from almoner.platform.observability.log_lines import stderr_lines
 from almoner.platform.observability.telemetry import Telemetry
@@ -148,7 +148,7 @@ async def live(
     """All that one process does until ``stop``; in the sandbox the test payment provider is part of a server."""
     app = create_app(services)
     if role != "worker":
-        await organisations.warm_search_cache(services.db)
+        await organisations_flows.warm_search_cache(services.db)
     collect_seldom()
     connections = Connections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:

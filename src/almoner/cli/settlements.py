@@ -13,10 +13,11 @@ from almoner.cli.amounts import amount, decimal
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
-from almoner.giving.accounting.settlements import flows, service
+from almoner.giving.accounting.settlements import flows as settlements_flows
+from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import CurrencyTotal, LineKind, Settlement, UnbookedLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
-from almoner.giving.banking.bank_statements import service as bank_lines
+from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
@@ -60,7 +61,7 @@ def import_settlement(
             told = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
             await officer.record(tx, DEPLOYMENT, "settlement.imported", provider, **told)
 
-        return await flows.import_report(database, provider, content, report, record)
+        return await settlements_flows.import_report(database, provider, content, report, record)
 
     began = time.monotonic()
     settlement = with_database(use)
@@ -81,7 +82,7 @@ def list_settlements(limit: Limit = 50) -> None:
     """List settlement reports, newest first."""
 
     async def use(tx: Tx) -> tuple[list[Settlement], list[CurrencyTotal]]:
-        return await service.newest_settlements(tx, limit), await service.unbooked_sums(tx)
+        return await settlements.newest_settlements(tx, limit), await settlements.unbooked_sums(tx)
 
     reports, unbooked = in_transaction(use)
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
@@ -105,7 +106,7 @@ def list_unmatched(limit: Limit = 200) -> None:
     """List report lines that match no payment."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_unmatched(tx, unbooked) for unbooked in await service.unbooked_lines(tx, limit)]
+        return [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)]
 
     titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in")
     table(titles, in_transaction(use))
@@ -119,7 +120,7 @@ def list_unreconciled(limit: Limit = 200) -> None:
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_unreconciled(tx, one) for one in await bank_lines.unreconciled_items(tx, limit)]
+        return [_unreconciled(tx, one) for one in await bank_statements.unreconciled_items(tx, limit)]
 
     table(("age", "kind", "source", "reference", "amount", "reason", "see"), in_transaction(use))
 
@@ -139,7 +140,7 @@ def dismiss(
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.clear_exception(
+        await settlements.clear_exception(
             tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
         )
         line = {"reference": reference, "payment": payment, "kind": str(kind)}

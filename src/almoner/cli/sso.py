@@ -7,7 +7,7 @@ import typer
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.access.sso import service
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import DEFAULT_SCOPES, Metadata, Provider, ProviderSettings, SsoRefused
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
@@ -64,7 +64,7 @@ def set_provider(
 
     async def use(tx: Tx, officer: Officer) -> tuple[Provider, str]:
         scope = await partner_of(tx, partner)
-        return await service.save_provider(tx, officer.by, scope, wanted), service.redirect_uri(tx, scope)
+        return await sso.save_provider(tx, officer.by, scope, wanted), sso.redirect_uri(tx, scope)
 
     _show(*administer(use))
 
@@ -75,7 +75,7 @@ def show_provider(partner: PartnerId) -> None:
 
     async def use(tx: Tx) -> tuple[Provider | None, str]:
         scope = await partner_of(tx, partner)
-        return await service.find(tx, scope), service.redirect_uri(tx, scope)
+        return await sso.find(tx, scope), sso.redirect_uri(tx, scope)
 
     _show(*in_transaction(use))
 
@@ -114,7 +114,7 @@ def remove_provider(partner: PartnerId) -> None:
     """
 
     async def use(tx: Tx, officer: Officer) -> None:
-        await service.remove(tx, officer.by, await partner_of(tx, partner))
+        await sso.remove(tx, officer.by, await partner_of(tx, partner))
 
     administer(use)
     typer.echo("SSO has been removed.")

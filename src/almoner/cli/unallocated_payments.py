@@ -8,14 +8,14 @@ from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Officer, decide, named
-from almoner.giving.accounting.suspense import service
+from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
     UNALLOCATED_PAYMENT,
     OfficerDecision,
     UnallocatedPayment,
 )
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -44,8 +44,8 @@ def list_held(
     """
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
-        found = await service.newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
-        decided = await service.decisions(tx, [held.id for held in found])
+        found = await suspense.newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
+        decided = await suspense.decisions(tx, [held.id for held in found])
         by = await named(tx, [one.by for one in decided])
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
 
@@ -93,8 +93,8 @@ def refund(
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.refunded", held, done_as=provider_refund)
         if provider_refund is not None:
-            return await service.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
-        return await service.begin_refund(tx, held_id, noted, officer.id)
+            return await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
+        return await suspense.begin_refund(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {_status(decide('finance', use))}.")
 
@@ -110,7 +110,7 @@ def apply(held: HeldId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> str:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
-        return tx.ids.text("donation", (await transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
+        return tx.ids.text("donation", (await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
 
     typer.echo(f"{held} has been applied to {decide('finance', use)}.")
 
@@ -123,7 +123,7 @@ def write_off(held: HeldId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
-        return await service.write_off(tx, held_id, noted, officer.id)
+        return await suspense.write_off(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {_status(decide('finance', use))}.")
 

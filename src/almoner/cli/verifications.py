@@ -8,9 +8,9 @@ import typer
 from almoner.cli.access import read_id, table
 from almoner.cli.database import in_transaction
 from almoner.cli.officer import Agreed, Note, Officer, decide, ensure_apart, look, named
-from almoner.giving.disbursing.organisation_confirmations import service as confirmations
+from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
-from almoner.giving.disbursing.verifications import service
+from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
     CHECKS,
     MAX_NOTE_LENGTH,
@@ -67,7 +67,7 @@ def list_verifications(
 
     async def use(tx: Tx) -> list[list[object]]:
         scope = Partner(read_id(tx, "partner", partner)) if partner else ALL_PARTNERS
-        found = await service.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
+        found = await verifications.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
         return [await _row(tx, one) for one in found]
 
     table(("verification", "organisation", "status", "registration", "expires"), in_transaction(use))
@@ -101,12 +101,12 @@ def show_verification(verification: VerificationId) -> None:
         facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
         facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
         facts.append(["disbursements wait for", await _waits(tx, one)])
-        decided = await _told_of(tx, await service.decisions(tx, one.id))
+        decided = await _told_of(tx, await verifications.decisions(tx, one.id))
         return (
             facts,
             await _seen(tx, one),
             await _asked(tx, one),
-            await _flagged(tx, await service.flags(tx, one.id)),
+            await _flagged(tx, await verifications.flags(tx, one.id)),
             decided,
         )
 
@@ -119,13 +119,13 @@ def show_verification(verification: VerificationId) -> None:
 
 
 async def _waits(tx: Tx, one: Verification) -> str | None:
-    waiting = [flag.sentence for flag in await service.flags(tx, one.id) if flag.status == "open"]
+    waiting = [flag.sentence for flag in await verifications.flags(tx, one.id) if flag.status == "open"]
     return "; ".join(waiting) or None
 
 
 async def _seen(tx: Tx, one: Verification) -> Rows:
     """What was seen of the checks, with the facts in one line."""
-    noted = await service.list_findings(tx, one.id)
+    noted = await verifications.list_findings(tx, one.id)
     by = await named(tx, [row.finding.source for row in noted])
     return [
         [
@@ -178,7 +178,7 @@ def request_confirmation(
             raise InvalidState(
                 f"no contact address is set: almoner agents set-contact {organisation} EMAIL --source ..."
             )
-        asked = await confirmations.request_confirmation(
+        asked = await organisation_confirmations.request_confirmation(
             tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
         )
         await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
@@ -196,7 +196,7 @@ def _language(given: str | None) -> str | None:
 
 async def _asked(tx: Tx, one: Verification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
-    known = await confirmations.list_confirmations(tx, one.id)
+    known = await organisation_confirmations.list_confirmations(tx, one.id)
     by = await named(tx, [row.asked_by for row in known])
     return [
         [
@@ -221,8 +221,8 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 
     async def use(tx: Tx) -> Rows:
         rows: Rows = []
-        for flag in await service.open_flags(tx, limit):
-            one = await service.get(tx, ALL_PARTNERS, flag.verification_id)
+        for flag in await verifications.open_flags(tx, limit):
+            one = await verifications.get(tx, ALL_PARTNERS, flag.verification_id)
             organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
             facts = (organisation.shown_name, flag.sentence, "1 of 2" if flag.first else "0 of 2", iso(flag.raised_at))
             rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
@@ -238,12 +238,12 @@ def clear_flag(flag: FlagId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> Flag:
         try:
-            known = await service.get_flag(tx, read_id(tx, FLAG, flag))
+            known = await verifications.get_flag(tx, read_id(tx, FLAG, flag))
             await ensure_apart(tx, officer, known.first.by if known.first else None)
-            looked = await service.review_flag(tx, known.id, note=told, by=officer.id)
+            looked = await verifications.review_flag(tx, known.id, note=told, by=officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no flag {flag}") from None
-        one = await service.get(tx, ALL_PARTNERS, looked.verification_id)
+        one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
         named_so = tx.ids.text(ID, one.id)
         await officer.record(tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status)
         return looked
@@ -275,12 +275,12 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
         named_so = tx.ids.text(ID, one.id)
-        seen = await service.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
+        seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
         agreed = await look(tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id)
         if not isinstance(agreed, Agreed):
             return agreed
         evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
-        approved = await service.approve(tx, ALL_PARTNERS, one.id, evidence)
+        approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
         return await _decided(tx, officer, approved, "verification.approved", people=agreed.people)
 
     typer.echo(decide("reviewer", use))
@@ -293,7 +293,7 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
 
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
-        rejected = await service.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, told))
+        rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, told))
         return await _decided(tx, officer, rejected, "verification.rejected")
 
     typer.echo(decide("reviewer", use))
@@ -309,7 +309,7 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         one = await _find(tx, verification)
-        reopened = await service.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, told))
+        reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, told))
         return await _decided(tx, officer, reopened, "verification.reopened")
 
     typer.echo(decide("reviewer", use))
@@ -317,7 +317,7 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
 
 async def _find(tx: Tx, verification: str) -> Verification:
     try:
-        return await service.get(tx, ALL_PARTNERS, read_id(tx, ID, verification))
+        return await verifications.get(tx, ALL_PARTNERS, read_id(tx, ID, verification))
     except NotFound:
         raise typer.BadParameter(f"there is no verification {verification}") from None
 

@@ -14,7 +14,8 @@ from almoner.cli.progress import Line
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
-from almoner.screening.watchlists import flows, service
+from almoner.screening.watchlists import flows as watchlists_flows
+from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Load, WatchlistVersion
 from almoner.sources import WATCHLIST_SOURCES, watchlist_source
 
@@ -77,7 +78,7 @@ def import_list(
                 tx, DEPLOYMENT, "watchlist.imported", done.list, version=version, entries=entries, forced=force
             )
 
-        return await flows.import_files(
+        return await watchlists_flows.import_files(
             database, reader, places, published=day, force=force, report=reading, record=record
         )
 
@@ -107,7 +108,7 @@ def retire_list(source: Source) -> None:
         who = await administrator(database)
         async with database.write() as tx:
             officer = await who(tx)
-            retired = await flows.retire_list(tx, reader.code)
+            retired = await watchlists_flows.retire_list(tx, reader.code)
             await officer.record(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
             return retired
 
@@ -124,7 +125,7 @@ def show_status() -> None:
 
     async def read(database: Database) -> tuple[list[WatchlistVersion], list[Load]]:
         async with database.snapshot() as tx:
-            return await service.list_versions(tx), await service.list_refused_loads(tx)
+            return await watchlists.list_versions(tx), await watchlists.list_refused_loads(tx)
 
     versions, refused = with_database(read)
     titles = (
@@ -143,11 +144,14 @@ def show_status() -> None:
 async def load_sample(database: Database) -> None:
     """Load the shipped sample into a sandbox that has no list."""
     async with database.read() as tx:
-        if await service.list_loads(tx, None, 1):
+        if await watchlists.list_loads(tx, None, 1):
             return
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     began = time.monotonic()
-    _tell(await flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]), time.monotonic() - began)
+    _tell(
+        await watchlists_flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
+        time.monotonic() - began,
+    )
 
 
 def _standing(one: WatchlistVersion) -> tuple[object, ...]:

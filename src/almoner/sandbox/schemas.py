@@ -11,7 +11,8 @@ from almoner.giving.accounting.reassignments.domain import ReassignmentGround
 from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
-from almoner.kit import email, money
+from almoner.kit import email as emails
+from almoner.kit import money
 from almoner.kit.ids import Ids
 from almoner.kit.text import clean_text
 from almoner.kit.time import iso
@@ -71,7 +72,7 @@ _GIFT: Final[JsonDict] = {
 
 
 def _email(text: str) -> str:
-    if not email.is_email_address(text):
+    if not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 

@@ -3,8 +3,8 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donation_requests import flows
-from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import InvalidState, UninvoicedGroup
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
@@ -39,7 +39,9 @@ class _Direct:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "ACTIVE":
             raise DonationInvalidState(f"the donation is {donation.status}: only one that is ACTIVE is asked for")
-        await flows.invoice_partner(self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True)
+        await donation_requests_flows.invoice_partner(
+            self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True
+        )
         async with self._db.read() as tx:
             return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
@@ -49,13 +51,13 @@ class _Direct:
         Raises NotFound; InvalidState when no amount is given and nothing is open.
         """
         async with self._db.read() as tx:
-            request = await requests.get(tx, partner, request_id)
+            request = await donation_requests.get(tx, partner, request_id)
         money = Money(body.amount or request.open_minor, body.currency_code or request.money.currency)
         if not money:
             raise InvalidState("the request is PAID: name an amount to pay more")
         await _pay(self._db, partner, request_id, money)
         async with self._db.read() as tx:
-            return requests.api_record(tx, await requests.get(tx, partner, request_id))
+            return donation_requests.api_record(tx, await donation_requests.get(tx, partner, request_id))
 
 
 async def pay_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
@@ -66,7 +68,7 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Re
     if donation.status != "REQUESTED_PAYMENT" or donation.request_id is None:
         raise DonationInvalidState(f"the donation is {donation.status}: only one that was asked for is paid")
     async with db.read() as tx:
-        request = await requests.get(tx, partner, donation.request_id)
+        request = await donation_requests.get(tx, partner, donation.request_id)
     if request.open_minor:
         await _pay(db, partner, request.id, Money(request.open_minor, request.money.currency))
     async with db.read() as tx:
@@ -76,4 +78,4 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Re
 async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:
     async with db.read() as tx:
         reference = f"simulated-{encode(tx.new_id())}"
-    await flows.receive_payment(db, partner, request_id, money, reference, recorded_by=_BY)
+    await donation_requests_flows.receive_payment(db, partner, request_id, money, reference, recorded_by=_BY)

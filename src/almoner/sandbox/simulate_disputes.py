@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.accounting.disputes import flows
+from almoner.giving.accounting.disputes import flows as disputes_flows
 from almoner.giving.accounting.disputes.domain import RetryLater
 from almoner.giving.accounting.disputes.flows import DisputeContext
 from almoner.giving.checkout.donations import service as donations
@@ -43,7 +43,7 @@ class _Banks:
             raise InvalidState("the donation is disputed: name an outcome, won or lost")
         await self._disputed(payment.provider_payment, donation, body)
         try:
-            await flows.refresh_disputes(self._work, payment.provider_payment)
+            await disputes_flows.refresh_disputes(self._work, payment.provider_payment)
         except RetryLater as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:

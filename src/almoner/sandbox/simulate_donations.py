@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.banking.bank_statements import service as bank_lines
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.donations import flows
+from almoner.giving.banking.bank_statements import service as bank_statements
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import (
     CheckoutState,
@@ -73,22 +73,22 @@ class _Donors:
         gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
-        begun = await flows.start_payment(self._work, session_id, gift)
+        begun = await donations_flows.start_payment(self._work, session_id, gift)
         if begun.url is None or begun.donation is None:
             raise SessionCompleted
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment(tx, partner, begun.donation.id)
-        await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
             return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        begun = await flows.start_transfer(self._work, session_id, gift)
+        begun = await donations_flows.start_transfer(self._work, session_id, gift)
         if begun.standing is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
-            await transfers.confirm_sent(tx, session_id)
+            await bank_transfers.confirm_sent(tx, session_id)
             return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
 
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
@@ -106,18 +106,18 @@ class _Donors:
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment(tx, partner, donation_id)
             session_id = await donations.session_id_of(tx, donation_id)
-        await self._pay(payment, body.card, lambda: flows.return_from_provider(self._work, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
             return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
     async def _hear_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
         async with self._db.write() as tx:
-            payment = await transfers.find_newest_payment(tx, donation)
+            payment = await bank_transfers.find_newest_payment(tx, donation)
             if payment is None or payment.provider_payment is None:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
-            await bank_lines.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
+            await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
             return donations.api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:

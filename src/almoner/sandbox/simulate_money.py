@@ -5,14 +5,14 @@ from uuid import UUID
 
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
-from almoner.giving.accounting.refunds import flows as refunds
+from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.refunds import service as refunding
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.giving.disbursing.disbursements import flows as payouts
-from almoner.giving.disbursing.disbursements import service as holding
+from almoner.giving.disbursing.disbursements import flows as disbursements_flows
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.ids import encode
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -58,7 +58,7 @@ class _Money:
             raise InvalidState(f"the donation is {_status_text(donation)}: only one that is settled can be paid out")
         if (why := _undisbursed_reason(donation)) is not None:
             raise InvalidState(why)
-        paid = await payouts.pay_donation(self._db, partner, donation, self._rules)
+        paid = await disbursements_flows.pay_donation(self._db, partner, donation, self._rules)
         if paid is None:
             raise InvalidState("the donation is being worked on by another call; try again in a moment")
         if paid.waiting_reason is not None:
@@ -73,7 +73,7 @@ class _Money:
         if donation.status != "DISBURSED" or donation.disbursement_id is None:
             raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
         try:
-            await payouts.mark_returned(self._db, donation.disbursement_id, _WHY, recorded_by="sandbox")
+            await disbursements_flows.mark_returned(self._db, donation.disbursement_id, _WHY, recorded_by="sandbox")
         except DisbursementRefused as refused:
             raise InvalidState(str(refused)) from refused
         async with self._db.read() as tx:
@@ -87,7 +87,7 @@ class _Money:
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
             try:
-                await holding.release_holds(
+                await disbursements.release_holds(
                     tx, partner, donation.organisation_id, note=_WHY, decided_by="sandbox", rules=self._rules
                 )
             except DisbursementRefused as refused:
@@ -124,7 +124,7 @@ class _Money:
             refund = await refunding.begin_refund(
                 tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
             )
-        await refunds.send_refund(self._db, self._provider, refund.id)
+        await refunds_flows.send_refund(self._db, self._provider, refund.id)
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 

@@ -8,7 +8,7 @@ from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
 from almoner.sandbox.simulate import SimulatedActions, read_reason
 from almoner.validation.decisions.reviews.domain import Decision
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
 
 ERRORS: Final = (InvalidState,)
@@ -21,12 +21,12 @@ def actions(db: Database) -> SimulatedActions:
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
             decision = Decision("accepted", None, "sandbox", _NOTE)
-            return requests.record(tx, await requests.accept(tx, partner, request_id, decision))
+            return validation_requests.record(tx, await validation_requests.accept(tx, partner, request_id, decision))
 
     async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
         async with db.write() as tx:
             decision = Decision("rejected", reason, "sandbox", _NOTE)
-            return requests.record(tx, await requests.reject(tx, partner, request_id, decision))
+            return validation_requests.record(tx, await validation_requests.reject(tx, partner, request_id, decision))
 
     return {("validationrequest", "accept"): accept, ("validationrequest", "reject"): reject}

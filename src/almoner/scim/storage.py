@@ -21,7 +21,7 @@ from scim2_server.storage import AsyncScimStorage, SearchPage
 from almoner.access.members import service as members
 from almoner.access.people import service as people
 from almoner.access.people.domain import NameTaken, member_realm
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
@@ -221,7 +221,7 @@ class PostgresStorage(AsyncScimStorage):
             return
         person = await people.lock(self._tx, member_realm(self._partner), row.id)
         changed = await people.update_profile(self._tx, person, profile)
-        await letters.notify_of_changes(self._tx, person, changed)
+        await security_emails.notify_of_changes(self._tx, person, changed)
         what = "updated"
         if changed.active != person.active:
             what = "reactivated" if changed.active else "deactivated"

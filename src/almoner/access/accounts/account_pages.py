@@ -31,8 +31,8 @@ from almoner.access.credentials.service import authenticators, passkeys
 from almoner.access.credentials.service.authenticators import AuthenticatorSetup
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import EndReason, Method
-from almoner.access.sign_ins.service import account as own
-from almoner.access.sso import service as sign_on
+from almoner.access.sign_ins.service import account
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import LinkedAccount
 from almoner.access.sso.service import identities
 from almoner.platform.audit import log as audit
@@ -101,7 +101,7 @@ class AccountPages:
             found = await sign_ins.of_person(tx, visitor.person)
             bound = await identities.of_person(tx, visitor.person)
             partner = visitor.realm.partner
-            provider = await sign_on.find_option(tx, partner) if partner else None
+            provider = await sso.find_option(tx, partner) if partner else None
             done = await audit.list_about_person(tx, visitor.realm.id, visitor.audit_context(self._ids).actor.id)
         events = [
             AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
@@ -142,7 +142,7 @@ class AccountPages:
     async def _change(self, visitor: Visitor) -> Response:
         """Raises WeakPassword, TooBusy."""
         chosen = visitor.form_text("password")
-        device = await own.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
+        device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
         response = redirect_to(f"{visitor.place.home}?told=password")
         set_device_cookie(response, visitor.place, device)
         return response
@@ -170,7 +170,9 @@ class AccountPages:
         set_up: AuthenticatorSetup | None = None
         try:
             async with self._db.write() as tx:
-                right = await own.confirm_authenticator(tx, visitor.person, visitor.form_text("code"), visitor.browser)
+                right = await account.confirm_authenticator(
+                    tx, visitor.person, visitor.form_text("code"), visitor.browser
+                )
                 if not right:
                     set_up = await authenticators.resume_setup(tx, visitor.person, _ISSUER, visitor.address)
         except AuthenticatorNotPending:
@@ -185,7 +187,7 @@ class AccountPages:
     async def _remove(self, visitor: Visitor) -> Response:
         try:
             async with self._db.write() as tx:
-                await own.remove_authenticator(tx, visitor.person, visitor.browser)
+                await account.remove_authenticator(tx, visitor.person, visitor.browser)
         except LastSecondFactor:
             return await self._authenticator(visitor, refused=_LAST)
         return redirect_to(f"{visitor.place.home}/authenticator?told=no_authenticator")
@@ -215,7 +217,7 @@ class AccountPages:
         async with self._db.write() as tx:
             held = await credentials.get_factors(tx, visitor.person)
             if visitor.form and held.second:
-                codes = await own.create_recovery_codes(tx, visitor.person, visitor.browser)
+                codes = await account.create_recovery_codes(tx, visitor.person, visitor.browser)
         fresh = visitor.query.get("told") == "authenticator"
         return self._show(visitor, "recovery_codes.html", codes=codes, held=held, just_added=fresh)
 
@@ -228,7 +230,7 @@ class AccountPages:
         try:
             async with self._db.write() as tx:
                 answer, name = visitor.form_text("credential"), visitor.form_text("name")
-                await own.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
+                await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except PasskeyRefused:
             text = "We could not add this passkey. The page may have expired. Please try again."
             return await self._passkeys(visitor, refused=text, name=visitor.form_text("name"))
@@ -239,7 +241,7 @@ class AccountPages:
         try:
             if passkey_id is not None:
                 async with self._db.write() as tx:
-                    await own.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
+                    await account.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
         except NoSuchPasskey:
             return redirect_to(f"{visitor.place.home}/passkeys")
         except LastSecondFactor:

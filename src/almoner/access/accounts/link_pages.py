@@ -18,9 +18,8 @@ from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import EmailLink, LinkClosed, LinkClosedReason, Purpose, SignInFailed
-from almoner.access.sign_ins.service import account as own
-from almoner.access.sign_ins.service import links
-from almoner.access.sso import service as sign_on
+from almoner.access.sign_ins.service import account, links
+from almoner.access.sso import service as sso
 from almoner.kit import email as emails
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.addresses import client_network
@@ -140,7 +139,7 @@ class LinkPages:
                     return self._sign_in_instead(place)
                 await links.use_link(tx, link, person)
                 answer = entry.form_text("credential")
-                await own.add_passkey(tx, person, entry.binding, answer, "", entry.browser)
+                await account.add_passkey(tx, person, entry.binding, answer, "", entry.browser)
                 entered = await sign_ins.begin(tx, person, "passkey", entry.browser)
         except (LinkClosed, SignInFailed) as closed:
             return self._closed(place, "invitation", closed)
@@ -233,7 +232,7 @@ class LinkPages:
                 offer = invited and not second
                 options = await passkeys.registration_options(tx, person, entry.binding) if offer else ""
                 partner = place.realm.partner
-                provider = await sign_on.find_option(tx, partner) if invited and partner else None
+                provider = await sso.find_option(tx, partner) if invited and partner else None
         except LinkClosed as closed:
             return self._closed(place, purpose, closed)
         return self._form(

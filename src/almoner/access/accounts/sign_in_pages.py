@@ -16,7 +16,7 @@ from almoner.access.credentials.service import passkeys
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import NewSignIn, SecondFactorRequired, SignInFailed, TicketExpired
 from almoner.access.sign_ins.service import sign_in_methods
-from almoner.access.sso import service as sign_on
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import SsoOption
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import PageRenderer
@@ -280,4 +280,4 @@ def _refusal_status(refused: AttemptThrottled | SignInOverloaded) -> int:
 
 
 async def _find_sso_option(tx: Tx, place: AccountPortal) -> SsoOption | None:
-    return await sign_on.find_option(tx, place.realm.partner) if place.realm.partner else None
+    return await sso.find_option(tx, place.realm.partner) if place.realm.partner else None

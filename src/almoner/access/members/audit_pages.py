@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.access.members import audit_texts as audit_words
+from almoner.access.members import audit_texts
 from almoner.access.members.views import PAGE_SIZE, PageContext, partner_of, split_page
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -68,18 +68,18 @@ class AuditPages:
         async with self._desk.db.read() as tx:
             wanted = await _read_filter(tx, visitor, partner)
             entries, more = split_page(await _page(tx, partner, wanted, PAGE_SIZE + 1))
-            names = await audit_words.find_names(tx, partner, entries)
+            names = await audit_texts.find_names(tx, partner, entries)
             head = await audit_chain.find_chain_status(tx, partner.id)
         shown = [
             {
                 "at": entry.at,
-                "who": audit_words.actor_text(entry, names),
+                "who": audit_texts.actor_text(entry, names),
                 "actor": entry.actor.id,
-                "what": audit_words.action_text(entry, names),
+                "what": audit_texts.action_text(entry, names),
                 "action": entry.action,
                 "subject": entry.subject,
                 "address": entry.address,
-                "details": audit_words.details_text(entry),
+                "details": audit_texts.details_text(entry),
             }
             for entry in entries
         ]
@@ -88,7 +88,7 @@ class AuditPages:
             "audit.html",
             entries=shown,
             wanted=wanted,
-            actions=audit_words.ACTION_LABELS,
+            actions=audit_texts.ACTION_LABELS,
             head=head,
             onward=f"{visitor.path}?{wanted.next_page_query(entries[-1].id)}" if more else None,
         )

@@ -12,7 +12,7 @@ from almoner.access.accounts.page_guard import Visitor, form_text, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
-from almoner.access.members.service import api_keys as key_ring
+from almoner.access.members.service import api_keys
 from almoner.access.members.views import PageContext, partner_of
 from almoner.kit.errors import IncorrectParams, NotFound
 
@@ -72,7 +72,7 @@ class KeyPages:
                 async with self._desk.db.write() as tx:
                     kind = _read_kind(visitor, typed.kind)
                     scopes = frozenset(typed.scopes.replace(",", " ").split())
-                    made = await key_ring.create(
+                    made = await api_keys.create(
                         tx, partner_of(visitor), self._desk.audit_context(visitor), kind, typed.name, scopes
                     )
             except IncorrectParams as error:
@@ -90,7 +90,7 @@ class KeyPages:
         key_id, partner = self._desk.id_from_path(visitor, "apikey"), partner_of(visitor)
         try:
             async with self._desk.db.read() as tx:
-                key = await key_ring.get(tx, partner, key_id)
+                key = await api_keys.get(tx, partner, key_id)
         except NoSuchKey:
             raise NotFound from None
         if not _may_manage(visitor, key.kind):
@@ -116,13 +116,13 @@ class KeyPages:
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
                 async with self._desk.db.write() as tx:
-                    made = await key_ring.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
+                    made = await api_keys.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
                 return self._secret(visitor, *made)
             case "revoke":
                 if not visitor.form_text("sure"):
                     raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._desk.db.write() as tx:
-                    await key_ring.revoke(tx, by, key)
+                    await api_keys.revoke(tx, by, key)
                 return redirect_to(f"{visitor.place.home}/keys?told=revoked")
             case _:
                 raise NotFound

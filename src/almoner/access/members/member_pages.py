@@ -11,7 +11,7 @@ from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
-from almoner.access.members.service import member_details as details
+from almoner.access.members.service import member_details
 from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, split_page
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
 from almoner.access.sso.service import identities
@@ -170,7 +170,7 @@ class MemberPages:
         acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "change": (
                 "changed",
-                lambda tx: details.update_details(tx, partner, by, person_id, name=name, email=email),
+                lambda tx: member_details.update_details(tx, partner, by, person_id, name=name, email=email),
             ),
             "roles": (
                 "roles",

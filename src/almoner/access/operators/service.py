@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
-from almoner.access.keys import domain as secrets
+from almoner.access.keys import domain as keys_domain
 from almoner.access.operators import domain, store
 from almoner.access.operators.domain import (
     Approval,
@@ -30,7 +30,7 @@ from almoner.access.operators.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.service import account, links
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
@@ -123,7 +123,7 @@ async def update_details(
     told = [said for key, said in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, by, "operator.changed", _text(tx, person), changed=told)
     await _record_access_grant(tx, by, person, "changed")
-    await letters.notify_of_changes(tx, person, after)
+    await security_emails.notify_of_changes(tx, person, after)
     return after
 
 
@@ -156,7 +156,7 @@ async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable
     if "administrator" not in granted:
         await _ensure_other_administrator(tx, person)
     changed = await people.set_granted_roles(tx, person, granted)
-    await letters.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_changes(tx, person, changed)
     was, now = sorted(person.roles), sorted(changed.roles)
     await _record(tx, by, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
@@ -192,7 +192,7 @@ async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool)
     if active:
         await _record_access_grant(tx, by, person, "activated")
     changed = await people.update_profile(tx, person, {**person.profile, "active": active})
-    await letters.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_changes(tx, person, changed)
     return changed
 
 
@@ -249,14 +249,14 @@ async def create_token(
         raise TokenNotOwn(f"{operator.shown_name} makes tokens alone, at /operator/tokens: tokens are personal.")
     if await store.count_live_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
         raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
-    secret = secrets.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
+    secret = keys_domain.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
     token = OperatorToken(
         tx.new_id(), operator.id, domain.token_name(name), secret[-4:], tx.real_now, tx.real_now + life
     )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
     await _record(tx, by, "operator_token.made", named, operator=_text(tx, operator))
-    await letters.enqueue_email(tx, operator, "token_made", values={"name": token.name})
+    await security_emails.enqueue_email(tx, operator, "token_made", values={"name": token.name})
     return token, secret
 
 
@@ -277,7 +277,7 @@ async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
     """The operator behind a token that works now; the use is noted. Raises TokenRefused."""
     start = domain.token_prefix(sandbox=tx.deployment.sandbox)
     token = None
-    if secrets.is_well_formed_secret(start, secret):
+    if keys_domain.is_well_formed_secret(start, secret):
         token = await store.find_by_hash(tx, OPERATORS, _hash(tx, secret))
     if token is None:
         raise TokenRefused(f"This is no token of this deployment: they begin with {start}; see `almoner operators`.")

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT
 from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
-from almoner.access.sso import service
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import LastSignInMethod
 from almoner.access.sso.service import identities
 from almoner.platform.database.transactions import Partner
@@ -48,7 +48,7 @@ class ProviderAccountPages:
                 problems = {"disconnect": _LAST}
         async with self._db.read() as tx:
             bound = await identities.of_person(tx, visitor.person)
-            provider = await service.find_option(tx, Partner(visitor.realm.id))
+            provider = await sso.find_option(tx, Partner(visitor.realm.id))
         return self._gate.render_page(
             self._pages,
             visitor,

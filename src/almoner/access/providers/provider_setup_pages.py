@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import MEMBERS_HOME, ROLE_NAMES
 from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
 from almoner.access.people.domain import MEMBER_ROLES
-from almoner.access.sso import service
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import (
     DEFAULT_SCOPES,
     InvalidProviderSettings,
@@ -75,7 +75,7 @@ class ProviderSetupPages:
         if not problems:
             try:
                 async with self._db.write() as tx:
-                    await service.save_provider(tx, visitor.audit_context(self._ids), _partner(visitor), wanted)
+                    await sso.save_provider(tx, visitor.audit_context(self._ids), _partner(visitor), wanted)
                 return redirect_to(f"{visitor.place.home}/provider?told=saved")
             except InvalidProviderSettings as wrong:
                 problems = dict(wrong.problems)
@@ -91,8 +91,8 @@ class ProviderSetupPages:
 
     async def _remove(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
-            if await service.find(tx, _partner(visitor)) is not None:
-                await service.remove(tx, visitor.audit_context(self._ids), _partner(visitor))
+            if await sso.find(tx, _partner(visitor)) is not None:
+                await sso.remove(tx, visitor.audit_context(self._ids), _partner(visitor))
         return redirect_to(f"{visitor.place.home}/provider?told=removed")
 
     async def _page(
@@ -107,8 +107,8 @@ class ProviderSetupPages:
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:
-            provider = await service.find(tx, _partner(visitor))
-            redirect = service.redirect_uri(tx, _partner(visitor))
+            provider = await sso.find(tx, _partner(visitor))
+            redirect = sso.redirect_uri(tx, _partner(visitor))
         context: dict[str, Any] = {
             "typed": typed or _form_values(provider),
             "provider": provider,

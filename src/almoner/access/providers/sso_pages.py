@@ -17,7 +17,7 @@ from almoner.access.accounts.page_guard import PageGuard, browser_of, delete_coo
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
-from almoner.access.sso import service
+from almoner.access.sso import service as sso
 from almoner.access.sso.domain import STATE_LIFETIME, NoProvider, Reason, SsoRefused
 from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow
 from almoner.platform.database.transactions import Partner
@@ -51,7 +51,7 @@ class SsoPages:
         if link_sessions.is_speculative(request):
             return _no_content()
         async with self._db.read() as tx:
-            offer = await service.find_option(tx, partner)
+            offer = await sso.find_option(tx, partner)
         if offer is None:
             raise NoProvider
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):

@@ -9,7 +9,7 @@ import msgspec
 from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
@@ -38,7 +38,7 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
     async def tell(work: JobContext, job: Job) -> Result:
         account_id = UUID(job.payload["account"])
         async with work.db.write() as tx:
-            of = (await payees.get(tx, account_id)).organisation_id
+            of = (await payee_bank_accounts.get(tx, account_id)).organisation_id
             await service.notify_nonprofit(tx, account_id, await contacts(tx, of))
         return JobDone()
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
 from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of_country
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -23,7 +23,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) ->
 
     While it is still to confirm, the page on which it does shows what is approved. Raises NotFound.
     """
-    account = await payees.get(tx, account_id)
+    account = await payee_bank_accounts.get(tx, account_id)
     if contact is None or account.status not in ("proposed", "approved"):
         return
     named = tx.ids.text("payeeaccount", account.id)
@@ -57,7 +57,7 @@ async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
     """What a link opens, true at this moment. Raises NotFound."""
     if (notice := await store.find(tx, ALL_PARTNERS, account_id)) is None:
         raise NotFound
-    account = await payees.get(tx, account_id)
+    account = await payee_bank_accounts.get(tx, account_id)
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
     return NoticePage(notice, account, organisation.shown_name)
 
@@ -66,4 +66,4 @@ async def deny_account(tx: Tx, account_id: UUID) -> bool:
     """The nonprofit says that the account is not its own; False when that was over. Raises NotFound."""
     if (await load_page(tx, account_id)).state(tx.now) != "open":
         return False
-    return await payees.deny(tx, account_id)
+    return await payee_bank_accounts.deny(tx, account_id)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from almoner.giving.donor_statements import domain, service
 from almoner.giving.donor_statements.documents import PDF, StatementDocuments
 from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, InvalidPeriod, StatementPeriod
-from almoner.giving.receipts import domain as receipt_pages
+from almoner.giving.receipts import domain as receipts_domain
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
@@ -141,7 +141,7 @@ class StatementPages:
 
     def _gift(self, request: Request) -> tuple[UUID, LinkSession]:
         """The donation whose receipt was opened in this browser. Raises NotFound."""
-        return self._visit(request, receipt_pages.PAGE_PURPOSE)
+        return self._visit(request, receipts_domain.PAGE_PURPOSE)
 
     def _opened(self, request: Request) -> UUID:
         """The donation whose donor's statement was opened in this browser. Raises NotFound."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.donor_statements import domain, store
 from almoner.giving.donor_statements.domain import DonationSpan, DonorStatement, DonorStatementLine, StatementPeriod
 from almoner.giving.receipts import service as receipts
@@ -70,6 +70,6 @@ async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) ->
     issued = await receipts.receipts_of(tx, partner, [gift[0] for gift in listed])
     lines = [DonorStatementLine(issued[gift], refunded, now, moved) for gift, refunded, now, moved in listed]
     moved_to = {line.organisation_id for line in lines if line.reassigned}
-    names = {one: (await gateway.nonprofit_profile_of(tx, partner, one)).name for one in moved_to}
+    names = {one: (await hosted_page.nonprofit_profile_of(tx, partner, one)).name for one in moved_to}
     more = len(found) > len(listed)
     return DonorStatement(receipt, await issuer_name_of(tx, receipt), period, lines, names, more, tx.now)

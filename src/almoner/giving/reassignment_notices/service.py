@@ -9,9 +9,9 @@ from almoner.access.partners import service as partners
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.receipts import domain as receipt_pages
+from almoner.giving.receipts import domain as receipts_domain
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -35,10 +35,10 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
     language = pages.language(session.language)
-    organisation = (await gateway.nonprofit_profile_of(tx, partner, made.target)).name
+    organisation = (await hosted_page.nonprofit_profile_of(tx, partner, made.target)).name
     facts = {
         "organisation": organisation,
-        "former": (await gateway.nonprofit_profile_of(tx, partner, made.source)).name,
+        "former": (await hosted_page.nonprofit_profile_of(tx, partner, made.source)).name,
         "issuer": await _issuer(tx, partner, donation),
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": formats.format_money(kept.minor, kept.currency, language.locale),
@@ -69,4 +69,6 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
 
 def _link(pages: PageRenderer, donation: Donation) -> str:
     deployment = pages.deployment
-    return f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipt_pages.PAGE_PURPOSE, donation.id)}"
+    return (
+        f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipts_domain.PAGE_PURPOSE, donation.id)}"
+    )

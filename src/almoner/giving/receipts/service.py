@@ -11,10 +11,10 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.hosted_page.service import NonprofitProfile
 from almoner.giving.checkout.sessions import service as sessions
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import Issuer, ProgressStep, ReassignedTo, Receipt
@@ -64,7 +64,7 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
     assert donation.session_id is not None, "a hosted donation has a session"
     assert donation.payment_id is not None, "a paid donation has a payment"
     session = await sessions.get(tx, partner, donation.session_id)
-    cause = await gateway.load_nonprofit(tx, session)
+    cause = await hosted_page.load_nonprofit(tx, session)
     return Receipt(
         donation_id=donation.id,
         partner_id=partner.id,
@@ -107,7 +107,7 @@ async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedTo | None:
     if donation.organisation_id == (await sessions.get(tx, partner, donation.session_id)).organisation_id:
         return None
     return ReassignedTo(
-        (await gateway.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at
+        (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at
     )
 
 
@@ -126,13 +126,13 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
     receipt = await get(tx, donation_id)
     partner = Partner(receipt.partner_id)
     donation = await donations.get(tx, partner, donation_id)
-    organisation = await gateway.nonprofit_profile_of(tx, partner, donation.organisation_id)
+    organisation = await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)
     steps = domain.progress_of(receipt, donation)
     on_its_way = donation.status == "RECEIVED_PAYMENT" and donation.settlement is not None
     reason = domain.blocking_reason(donation)
     if reason is None and on_its_way:
-        reason = await payouts.donation_waiting_reason(tx, partner, donation, rules)
-    returned_at = await payouts.last_returned_at(tx, partner, donation_id) if on_its_way else None
+        reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
+    returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
     waiting = domain.waiting_message(steps, reason)
     return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at)
 

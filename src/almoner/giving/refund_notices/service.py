@@ -15,7 +15,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.receipts.domain import PAGE_PURPOSE
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -39,7 +39,7 @@ async def compose_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime)
     language = pages.language(session.language)
     amount = formats.format_money(held.money.minor, held.money.currency, language.locale)
     facts = {
-        "organisation": (await gateway.load_nonprofit(tx, session)).name,
+        "organisation": (await hosted_page.load_nonprofit(tx, session)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "why": f"refund.why.{held.reason.value}",
@@ -73,7 +73,7 @@ async def compose_donation_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at
     amount = formats.format_money(refund.money.minor, refund.money.currency, language.locale)
     token = pages.deployment.vault.page_token(PAGE_PURPOSE, donation.id)
     facts = {
-        "organisation": (await gateway.nonprofit_profile_of(tx, Partner(donation.partner_id), whose)).name,
+        "organisation": (await hosted_page.nonprofit_profile_of(tx, Partner(donation.partner_id), whose)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "left": formats.format_money(left, donation.money.currency, language.locale) if left else None,

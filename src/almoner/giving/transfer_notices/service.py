@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -25,16 +25,16 @@ async def compose_mail(
 ) -> Mail | None:
     """The mail about one transfer; None when it is not waited for any more, or there is no such account."""
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
-    payment = await transfers.find_awaited_payment(tx, donation)
+    payment = await bank_transfers.find_awaited_payment(tx, donation)
     pay_to = accounts.get(donation.money.currency)
     if payment is None or pay_to is None or donation.email is None or donation.session_id is None:
         return None
-    transfer = transfers.transfer_details(payment, donation, pay_to)
+    transfer = bank_transfers.transfer_details(payment, donation, pay_to)
     if transfer.until is None:
         return None
     session = await sessions.get_for_page(tx, donation.session_id)
     language = pages.language(session.language)
-    organisation = (await gateway.load_nonprofit(tx, session)).name
+    organisation = (await hosted_page.load_nonprofit(tx, session)).name
     amount = formats.format_money(transfer.money.minor, transfer.money.currency, language.locale)
     token = pages.deployment.vault.page_token(PAGE_PURPOSE, session.id)
     facts = {

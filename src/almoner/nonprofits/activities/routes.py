@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.nonprofits.activities import service as activities
+from almoner.nonprofits.activities import service
 from almoner.nonprofits.activities.schemas import ActivityTagOut, ActivityTagsQuery, activity_tag_out
 from almoner.platform.http.caller import PUBLISHABLE
 from almoner.platform.http.calls import ApiCall
@@ -19,10 +19,10 @@ routes = Routes("Activity tags")
 @routes.get("/v1/activity-tags", key=PUBLISHABLE, scope="activities:read")
 async def list_activity_tags(call: ApiCall, query: ActivityTagsQuery) -> ListResponse[ActivityTagOut]:
     """List all activity tags with their sub-tags, in one page."""
-    return call.whole_list(activities.list_tags(), lambda tag: activity_tag_out(call.tx, tag), query)
+    return call.whole_list(service.list_tags(), lambda tag: activity_tag_out(call.tx, tag), query)
 
 
 @routes.get("/v1/activity-tags/{id}", key=PUBLISHABLE, scope="activities:read")
 async def get_activity_tag(call: ApiCall, id: TagId) -> ActivityTagOut:
     """Retrieve an activity tag with its sub-tags."""
-    return activity_tag_out(call.tx, activities.get_tag(id))
+    return activity_tag_out(call.tx, service.get_tag(id))

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.nonprofits.categories import service as categories
+from almoner.nonprofits.categories import service
 from almoner.nonprofits.categories.domain import CategoryNameTaken
 from almoner.nonprofits.categories.schemas import CategoriesQuery, CategoryIn, CategoryOut, CategoryPatch, category_out
 from almoner.platform.files import images
@@ -30,32 +30,32 @@ routes = Routes("Categories")
 async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryOut]:
     """List categories."""
     page = call.page(query)
-    rows, total = await categories.page(call.tx, call.partner, page)
+    rows, total = await service.page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
 async def create_category(call: ApiCall, body: CategoryIn) -> CategoryOut:
     """Create a category."""
-    return category_out(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
+    return category_out(call.tx, await service.create(call.tx, call.partner, body.name, body.attributes))
 
 
 @routes.get("/v1/categories/{id}", key=PUBLISHABLE, scope="categories:read")
 async def get_category(call: ApiCall, id: CategoryId) -> CategoryOut:
     """Retrieve a category."""
-    return category_out(call.tx, await categories.get(call.tx, call.partner, id))
+    return category_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/categories/{id}", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
 async def update_category(call: ApiCall, id: CategoryId, body: CategoryPatch) -> CategoryOut:
     """Change a category's name or attributes."""
-    return category_out(call.tx, await categories.update(call.tx, call.partner, id, body.name, body.attributes))
+    return category_out(call.tx, await service.update(call.tx, call.partner, id, body.name, body.attributes))
 
 
 @routes.delete("/v1/categories/{id}", key=SECRET, scope="categories:write")
 async def delete_category(call: ApiCall, id: CategoryId) -> None:
     """Delete a category; its organisations stay."""
-    await categories.delete(call.tx, call.partner, id)
+    await service.delete(call.tx, call.partner, id)
 
 
 @routes.post(
@@ -68,13 +68,13 @@ async def delete_category(call: ApiCall, id: CategoryId) -> None:
 )
 async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:
     """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
-    await categories.set_image(call.tx, call.partner, id, images.image_of(upload))
+    await service.set_image(call.tx, call.partner, id, images.image_of(upload))
 
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)
 async def add_organisation_to_category(call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId) -> None:
     """Add an organisation to a category; doing it again changes nothing."""
-    await categories.add_member(call.tx, call.partner, category_id, organisation_id)
+    await service.add_member(call.tx, call.partner, category_id, organisation_id)
 
 
 @routes.delete("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write")
@@ -82,4 +82,4 @@ async def remove_organisation_from_category(
     call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId
 ) -> None:
     """Remove an organisation from a category."""
-    await categories.remove_member(call.tx, call.partner, category_id, organisation_id)
+    await service.remove_member(call.tx, call.partner, category_id, organisation_id)

@@ -1,6 +1,6 @@
 """Endpoints of countries (settled 8)."""
 
-from almoner.nonprofits.countries import service as countries
+from almoner.nonprofits.countries import service
 from almoner.nonprofits.countries.schemas import CountriesQuery, CountryOut, country_out
 from almoner.platform.http.caller import PUBLISHABLE
 from almoner.platform.http.calls import ApiCall
@@ -13,5 +13,5 @@ routes = Routes("Countries")
 @routes.get("/v1/countries", key=PUBLISHABLE, scope="registries:read")
 async def list_countries(call: ApiCall, query: CountriesQuery) -> ListResponse[CountryOut]:
     """List all countries in the order of their codes, in one page."""
-    rows = await countries.list_all(call.tx, query.has_registry)
+    rows = await service.list_all(call.tx, query.has_registry)
     return call.whole_list(rows, country_out, query)

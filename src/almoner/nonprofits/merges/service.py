@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.legal_status import service as standing
+from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, LinkRow, StatusOverride
@@ -65,7 +65,7 @@ async def apply_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: 
     await store.lock(tx, ALL_PARTNERS)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
     await _apply_successors(tx, load_id, day)
-    async for judged in standing.find_overrides(tx, registry_id):
+    async for judged in legal_status.find_overrides(tx, registry_id):
         known = await store.status_overrides(tx, ALL_PARTNERS, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))

@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.kit.errors import IncorrectParams
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.categories.domain import Category
-from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.schemas import (
@@ -29,13 +29,13 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filt
     """The page that the cursor names."""
     page = call.page(query)
     if not query.query:
-        found = await organisations.page(call.tx, call.partner, filters, page)
+        found = await service.page(call.tx, call.partner, filters, page)
         record = await _record_builder(call, found)
         return call.listing(
             page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra_fields(found)
         )
     start, stop = _result_range(page)
-    found = await organisations.search_by_text(
+    found = await service.search_by_text(
         call.tx, call.partner, filters, query.query, start, stop, best_first=page.descending
     )
     record = await _record_builder(call, found)
@@ -62,11 +62,11 @@ async def list_by_page_number(
     stop = min(start + query.page_size, MAX_NUMBERED_RESULTS)
     descending = query.direction == "DESC"
     if query.query:
-        found = await organisations.search_by_text(
+        found = await service.search_by_text(
             call.tx, call.partner, filters, query.query, start, stop, best_first=descending
         )
     else:
-        found = await organisations.page(call.tx, call.partner, filters, Page(stop - start, descending), start)
+        found = await service.page(call.tx, call.partner, filters, Page(stop - start, descending), start)
     record = await _record_builder(call, found)
     return ListResponse(
         [record(row) for row in found.organisations[: stop - start]],

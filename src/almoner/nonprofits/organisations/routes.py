@@ -3,8 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.nonprofits.organisations import results
-from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations import results, service
 from almoner.nonprofits.organisations.schemas import (
     ChangeOut,
     MilestoneOut,
@@ -52,7 +51,7 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
     With `query` the best matches come first: the words of a name in any order, misspelt ones repaired, the last one
     maybe unfinished. Without it the list is in the order of creation.
     """
-    filters = await organisations.resolve_filters(
+    filters = await service.resolve_filters(
         call.tx, parse_filters(call.tx, query), registry_name=query.registry_name, registry_number=query.registry_id
     )
     if query.page is not None:
@@ -64,17 +63,15 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
 async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
     """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
     if query.as_of is not None:
-        return await results.respond_with_record(
-            call, await organisations.get_as_of(call.tx, call.partner, id, query.as_of)
-        )
-    return await results.respond_with_record(call, await organisations.get(call.tx, call.partner, id))
+        return await results.respond_with_record(call, await service.get_as_of(call.tx, call.partner, id, query.as_of))
+    return await results.respond_with_record(call, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
 async def list_organisation_history(call: ApiCall, id: OrganisationId, query: HistoryQuery) -> ListResponse[ChangeOut]:
     """List what its register changed in an organisation since it was first loaded."""
     page = call.page(query)
-    rows, total = await organisations.list_changes(call.tx, call.partner, id, page)
+    rows, total = await service.list_changes(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
 
 
@@ -90,20 +87,20 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
     A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
     """
     return await results.respond_with_record(
-        call, await organisations.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
+        call, await service.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
     )
 
 
 @routes.get("/v1/organisations/{id}/profile", key=NO_KEY)
 async def get_organisation_profile(call: ApiCall, id: OrganisationId) -> OrganisationProfileOut:
     """Retrieve what everybody may know of an organisation; no key is needed."""
-    return profile_out(call.tx, await organisations.get_published(call.tx, id))
+    return profile_out(call.tx, await service.get_published(call.tx, id))
 
 
 @routes.get("/v1/organisations/{id}/branding", key=PUBLISHABLE, scope="organisations:read")
 async def get_organisation_branding(call: ApiCall, id: OrganisationId) -> OrganisationBrandingOut:
     """Retrieve how an organisation wishes to be shown; what it has not said falls back to its record."""
-    return branding_out(call.tx, await organisations.get_branding(call.tx, call.partner, id))
+    return branding_out(call.tx, await service.get_branding(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/milestones", key=PUBLISHABLE, scope="organisations:read")
@@ -114,5 +111,5 @@ async def list_organisation_milestones(
 ) -> ListResponse[MilestoneOut]:
     """List the goals that an organisation publishes."""
     page = call.page(query)
-    rows, total = await organisations.list_milestones(call.tx, call.partner, id, page)
+    rows, total = await service.list_milestones(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))

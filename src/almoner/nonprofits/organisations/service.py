@@ -8,9 +8,16 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
-from almoner.nonprofits.organisations import domain, schemas, search, store, store_history, store_search
-from almoner.nonprofits.organisations import point_in_time as past
-from almoner.nonprofits.organisations import store_unlisted as store_own
+from almoner.nonprofits.organisations import (
+    domain,
+    point_in_time,
+    schemas,
+    search,
+    store,
+    store_history,
+    store_search,
+    store_unlisted,
+)
 from almoner.nonprofits.organisations.domain import (
     Branding,
     DisplayChanged,
@@ -67,7 +74,7 @@ async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisatio
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
-    return await past.get(tx, scope, organisation_id, day)
+    return await point_in_time.get(tx, scope, organisation_id, day)
 
 
 async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
@@ -120,7 +127,7 @@ async def find_or_create_own(tx: Tx, partner: Partner, unlisted: UnlistedOrganis
     """The organisation of a number for one partner: the one there is, else a new one seen by it alone (settled 5)."""
     found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     if found is None:
-        await store_own.insert(tx, partner, unlisted)  # of two at once, one is stored
+        await store_unlisted.insert(tx, partner, unlisted)  # of two at once, one is stored
         found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     assert found is not None, "it was stored, or another was"
     return found
@@ -132,9 +139,9 @@ async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -
     ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an e-mail
     on a website of a published record lets agents through. Raises NotFound, NumberTaken; then nothing more can be done.
     """
-    if not await store_own.is_own(tx, ALL_PARTNERS, organisation_id):
+    if not await store_unlisted.is_own(tx, ALL_PARTNERS, organisation_id):
         raise NotFound
-    if not await store_own.publish(tx, ALL_PARTNERS, organisation_id, websites):
+    if not await store_unlisted.publish(tx, ALL_PARTNERS, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from almoner.access.operators import service as operators
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.nonprofits.registers import flows, store_refresh
 from almoner.nonprofits.registers.domain import QUARANTINED, ImportRefused, Load, LoadQuarantined, RegisterQuarantined
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
@@ -152,7 +152,9 @@ async def on_quarantined(tx: Tx, events: Sequence[Event]) -> None:
         told = msgspec.convert(event.record(), RegisterQuarantined)
         facts = {"Data of": f"{told.data_as_of:%Y-%m-%d}", "Why": "; ".join(told.reasons)}
         for person in administrators:
-            await letters.enqueue_email(tx, person, "register_put_aside", values={"source": told.source}, facts=facts)
+            await security_emails.enqueue_email(
+                tx, person, "register_put_aside", values={"source": told.source}, facts=facts
+            )
 
 
 reactions: Final = (Reaction(QUARANTINED, on_quarantined),)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.merges import service as links
+from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, Load
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
@@ -76,10 +76,10 @@ async def merge_load(
     told = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
-    await links.replace_links(tx, source.code, load.id, load.data_as_of, told, silent)
+    await merges.replace_links(tx, source.code, load.id, load.data_as_of, told, silent)
     await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await links.apply_to_organisations(tx, registry_id, load.id, load.data_as_of)
+    await merges.apply_to_organisations(tx, registry_id, load.id, load.data_as_of)
     pace.report_merged(4, _STEPS)
     added = counts.added if known else inserted
     made = replace(
@@ -90,7 +90,7 @@ async def merge_load(
         moved=counts.moved,
         removed=counts.removed,
     )
-    return replace(made, ambiguous=await links.count_ambiguous(tx, source.code))
+    return replace(made, ambiguous=await merges.count_ambiguous(tx, source.code))
 
 
 async def merge_organisations(tx: Tx, doing: MergeRun, *, known: bool) -> None:

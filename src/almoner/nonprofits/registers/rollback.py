@@ -3,7 +3,7 @@
 from typing import Any, Final
 from uuid import UUID
 
-from almoner.nonprofits.merges import service as links
+from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
 from almoner.nonprofits.registers.domain import ImportRefused, Load
 from almoner.nonprofits.registers.merging import RecordAudit, registry_of
@@ -74,8 +74,8 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load)
     )
     await store.insert_load(tx, ALL_PARTNERS, registry_id, made, [], {})
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await links.revert_load(tx, undone.id, load_id)
-    await links.apply_to_organisations(tx, registry_id, load_id, undone.data_as_of)
+    await merges.revert_load(tx, undone.id, load_id)
+    await merges.apply_to_organisations(tx, registry_id, load_id, undone.data_as_of)
     await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
     return made
 

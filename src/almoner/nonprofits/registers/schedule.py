@@ -5,10 +5,10 @@ from typing import Literal
 from uuid import UUID
 
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.jobs import refresh_schedule as refreshing
+from almoner.platform.jobs import refresh_schedule
 
 Status = Literal["loaded", "unchanged", "quarantined", "failed"]
-Refresh = refreshing.ScheduledRefresh[RegisterSource]
+Refresh = refresh_schedule.ScheduledRefresh[RegisterSource]
 
 
 @dataclass(frozen=True, slots=True)

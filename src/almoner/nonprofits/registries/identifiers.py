@@ -12,8 +12,7 @@ from typing import Final, Literal
 
 from stdnum.us import ein
 
-from almoner.nonprofits.registries import check_digits
-from almoner.nonprofits.registries import number_formats as numbers
+from almoner.nonprofits.registries import check_digits, number_formats
 from almoner.nonprofits.registries.number_formats import MAX_CHARACTERS, NUMBER_FORMATS, NumberFormat, NumberText
 
 Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
@@ -38,9 +37,9 @@ def check_identifier(code: str, text: str) -> IdentifierCheck:
     """The verdict on a text as a number of the register ``code``: of one that a mapping declares, any is one."""
     if (numbering := NUMBER_FORMATS.get(code)) is None:
         return _check_declared(code, text)
-    if (key := numbers.number_key(code, text)) is None:
+    if (key := number_formats.number_key(code, text)) is None:
         return _explain_invalid(code, numbering, text)
-    written = numbers.format_number(code, key)
+    written = number_formats.format_number(code, key)
     agree = check_digits.are_valid(code, key)
     doubts = tuple(_warnings(code, text, key, agree=agree))
     if agree is False:
@@ -52,7 +51,7 @@ def check_identifier(code: str, text: str) -> IdentifierCheck:
 
 
 def _check_declared(code: str, text: str) -> IdentifierCheck:
-    key = numbers.number_key(code, text) if len(text) <= MAX_CHARACTERS else None
+    key = number_formats.number_key(code, text) if len(text) <= MAX_CHARACTERS else None
     if key is None:
         return IdentifierCheck("malformed", "There is no number, or the text is longer than any.")
     return IdentifierCheck("ok", "The form of this register's numbers is not known here.", key, text.strip())
@@ -76,7 +75,7 @@ def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> Identifie
         return IdentifierCheck("malformed", f"There is no number. {form}.")
     if len(text) > MAX_CHARACTERS:
         return IdentifierCheck("malformed", f"The text is longer than any number. {form}.")
-    if numbers.is_quantity(text):
+    if number_formats.is_quantity(text):
         reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
         return IdentifierCheck("malformed", reason, hints=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text)))
     if spelling.without_hyphens in numbering.refused:
@@ -109,9 +108,9 @@ _OTHER_NUMBERS: Final = (
 
 def _other_number(code: str, numbering: NumberFormat, text: str, spelling: NumberText) -> str | None:
     """Which other number the text is, if that can be told."""
-    name = numbers.org_id_prefix(text)
+    name = number_formats.org_id_prefix(text)
     if name is not None and name not in numbering.lists:
-        listed = numbers.parse_org_id(text)
+        listed = number_formats.parse_org_id(text)
         return f"{name} is the prefix of {'numbers of ' + listed[0] if listed else 'another list'}"
     for of_code, pattern, sentence in _OTHER_NUMBERS:
         if of_code == code and pattern.fullmatch(spelling.without_hyphens):
@@ -166,10 +165,10 @@ def _letters_for_digits(code: str, joined: str) -> str | None:
 
 
 def _is_ok(code: str, candidate: str) -> bool:
-    key = numbers.number_key(code, candidate)
+    key = number_formats.number_key(code, candidate)
     return key is not None and check_digits.are_valid(code, key) is not False
 
 
 def _suggestion(code: str, candidate: str) -> tuple[str, ...]:
-    key = numbers.number_key(code, candidate)
-    return (f"{numbers.format_number(code, key)}?",) if key is not None and _is_ok(code, key) else ()
+    key = number_formats.number_key(code, candidate)
+    return (f"{number_formats.format_number(code, key)}?",) if key is not None and _is_ok(code, key) else ()

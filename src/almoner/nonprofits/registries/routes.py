@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.nonprofits.registries import service as registries
+from almoner.nonprofits.registries import service
 from almoner.nonprofits.registries.schemas import RegistriesQuery, RegistryOut, registry_out
 from almoner.platform.http.caller import PUBLISHABLE
 from almoner.platform.http.calls import ApiCall
@@ -19,11 +19,11 @@ routes = Routes("Registries")
 @routes.get("/v1/registries", key=PUBLISHABLE, scope="registries:read")
 async def list_registries(call: ApiCall, query: RegistriesQuery) -> ListResponse[RegistryOut]:
     """List the registries of a country in the order of their codes, in one page."""
-    rows = await registries.list_by_country(call.tx, query.country_code)
+    rows = await service.list_by_country(call.tx, query.country_code)
     return call.whole_list(rows, lambda row: registry_out(call.tx, row), query)
 
 
 @routes.get("/v1/registries/{id}", key=PUBLISHABLE, scope="registries:read")
 async def get_registry(call: ApiCall, id: RegistryId) -> RegistryOut:
     """Retrieve a registry."""
-    return registry_out(call.tx, await registries.get(call.tx, id))
+    return registry_out(call.tx, await service.get(call.tx, id))

@@ -16,8 +16,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.audit import heads as audit_heads
-from almoner.platform.audit import log as audit
+from almoner.platform.audit import heads, log
 from almoner.platform.audit.heads import ChainEnd
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Tx
@@ -28,7 +27,7 @@ from almoner.platform.observability.telemetry import Telemetry
 
 GENESIS: Final = bytes(32)
 """The hash before the first entry."""
-COLUMNS: Final = f"n, {audit.COLUMNS}"
+COLUMNS: Final = f"n, {log.COLUMNS}"
 
 _FIRST: Final = UUID(int=0)
 _SCOPES: Final = 64
@@ -178,7 +177,7 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = chained_hash(end.hash, end.sequence, row["n"], row["mac"], audit.entry_from_row(row).body())
+        end.hash = chained_hash(end.hash, end.sequence, row["n"], row["mac"], log.entry_from_row(row).body())
         moved[end.scope] = end
         places.append((end.scope, row["n"], end.sequence, end.hash))
     done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_end_columns(tx.vault, list(moved.values())))
@@ -186,7 +185,7 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
         raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
     if first := [end for end in begun if end.sequence]:
-        await audit_heads.sign_ends(tx, first)
+        await heads.sign_ends(tx, first)
 
 
 def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:

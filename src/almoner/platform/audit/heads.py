@@ -23,7 +23,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from almoner.kit.ids import Ids
-from almoner.platform.audit import log as audit
+from almoner.platform.audit import log
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
@@ -256,5 +256,5 @@ def schedules(folder: Path) -> tuple[Schedule, ...]:
     return (
         Schedule("audit.sign", next_sign_at, sign_heads, every=_EVERY),
         Schedule("audit.export", next_export_at, partial(export_heads, folder=folder)),
-        Schedule("audit.forget", audit.next_address_expiry, audit.forget_addresses, every=timedelta(days=1)),
+        Schedule("audit.forget", log.next_address_expiry, log.forget_addresses, every=timedelta(days=1)),
     )

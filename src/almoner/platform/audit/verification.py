@@ -12,8 +12,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.audit import heads as audit_heads
-from almoner.platform.audit import log as audit
+from almoner.platform.audit import heads, log
 from almoner.platform.audit.chain import COLUMNS, GENESIS, IN_ORDER, chained_hash
 from almoner.platform.audit.heads import ChainEnd, SignedHead, UnreadableHeads
 from almoner.platform.database.transactions import Database, Tx
@@ -74,7 +73,7 @@ async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
     async with db.read() as tx:
         found = [row["scope"] for row in await tx.fetch(SCOPES)]
     if folder is not None:
-        found += [scope for scope in audit_heads.exported_scopes(folder, db.deployment.ids) if scope not in found]
+        found += [scope for scope in heads.exported_scopes(folder, db.deployment.ids) if scope not in found]
     return found
 
 
@@ -115,7 +114,7 @@ class _ChainWalk:
             begun = await self._end(tx)
         self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
         proof.heads = len(self._heads)
-        old = [head.sequence for head in self._heads if head.signed_at + audit.ADDRESS_RETENTION <= self._now]
+        old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
         if begun is not None and begun.sequence and not self._heads:
             raise ChainBroken(None, "the signed heads are gone: the first entry of a chain is signed with it")
@@ -177,17 +176,17 @@ class _ChainWalk:
 
     def _written(self, row: Record, sequence: int | None) -> bytes:
         """The body of an entry that the service wrote, with nothing about it changed since."""
-        entry = audit.entry_from_row(row)
+        entry = log.entry_from_row(row)
         body = entry.body()
-        if audit.mac(self._vault, body) != row["mac"]:
+        if log.mac(self._vault, body) != row["mac"]:
             raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
-            if audit.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
+            if log.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
                 raise ChainBroken(sequence, f"its address was edited ({entry.action}, {entry.id})")
         elif (
             entry.address_digest is not None
             and (sequence or self._aged + 1) > self._aged
-            and entry.at + audit.ADDRESS_RETENTION > self._now
+            and entry.at + log.ADDRESS_RETENTION > self._now
         ):
             raise ChainBroken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
         return body
@@ -214,12 +213,12 @@ class _ChainWalk:
         Heads may be signed and exported while we look: the table is read before and after the folder.
         """
         scope, ids = self.proof.scope, self._db.deployment.ids
-        key = audit_heads.signing_key(self._vault).public_key()
+        key = heads.signing_key(self._vault).public_key()
         async with self._db.read() as tx:
-            kept = await audit_heads.stored_heads(tx, scope)
-        exported = [] if folder is None else audit_heads.read_exported(folder, ids, scope)
+            kept = await heads.stored_heads(tx, scope)
+        exported = [] if folder is None else heads.read_exported(folder, ids, scope)
         async with self._db.read() as tx:
-            kept_now = await audit_heads.stored_heads(tx, scope)
+            kept_now = await heads.stored_heads(tx, scope)
         for head in (*kept_now, *exported):
             if head.scope != scope or not head.is_genuine(ids, key):
                 raise ChainBroken(head.sequence, "its head is not one that this service signed")

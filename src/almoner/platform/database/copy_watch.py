@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
-from almoner.platform.database import copy_detection as copies
+from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopy, UnreleasedCopyNotice
 from almoner.platform.database.transactions import Database
@@ -26,7 +26,7 @@ class CopyWatch:
     def __init__(self, db: Database, marks: DeploymentMarks, dsn: str, telemetry: Telemetry) -> None:
         self._db = db
         self._marks = marks
-        self._address = copies.server_address(dsn)
+        self._address = copy_detection.server_address(dsn)
         self._telemetry = telemetry
         self._identity: DeploymentIdentity = db.deployment.identity
         self._hesitates_since: datetime | None = None
@@ -37,10 +37,10 @@ class CopyWatch:
         """Judge the database, and raise the generation where it goes on and it is time to."""
         if not at_end and self._raised > 1 and await self._is_fresh():
             return
-        found = await copies.inspect_database(self._db, self._marks, self._address)
+        found = await copy_detection.inspect_database(self._db, self._marks, self._address)
         if found.storage_error is not None:
             self._log("storage_waits", found.storage_error)
-        if found.verdict not in copies.LIVE_VERDICTS:
+        if found.verdict not in copy_detection.LIVE_VERDICTS:
             await self._found_copy(found.claim, found.verdict)
         elif found.verdict == "promoted" and self._has_to_wait():
             self._identity.awaits_promotion = True
@@ -52,7 +52,7 @@ class CopyWatch:
         self._identity.ensure_active()
         content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
         async with self._db.read() as tx:
-            claim = await copies.find_claim(tx)
+            claim = await copy_detection.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
             raise UnreleasedCopy
         if content is None or claim.id != self._identity.id or not claim.includes_generation(Generation.parse(content)):
@@ -79,25 +79,27 @@ class CopyWatch:
     async def _is_fresh(self) -> bool:
         """Whether somebody has looked and raised a moment ago."""
         async with self._db.read() as tx:
-            claim, server = await copies.find_claim(tx), await copies.read_server(tx, self._address)
+            claim, server = await copy_detection.find_claim(tx), await copy_detection.read_server(tx, self._address)
         if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
             return False
-        return self._identity.active and self._wall() - claim.generation_at < copies.RAISE_INTERVAL
+        return self._identity.active and self._wall() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""
         wall = self._wall()
         self._hesitates_since = self._hesitates_since or wall
-        return wall - self._hesitates_since < copies.PROMOTION_WAIT
+        return wall - self._hesitates_since < copy_detection.PROMOTION_WAIT
 
     async def _go_on(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
             raised = await (
-                copies.insert_claim(tx, server) if claim is None else copies.raise_generation(tx, claim, server)
+                copy_detection.insert_claim(tx, server)
+                if claim is None
+                else copy_detection.raise_generation(tx, claim, server)
             )
         if raised is None:  # another process has done so since it was read
             async with self._db.read() as tx:
-                raised = await copies.find_claim(tx)
+                raised = await copy_detection.find_claim(tx)
             if raised is not None and raised.is_on_server(server):
                 self._adopt(raised)
             return
@@ -105,7 +107,7 @@ class CopyWatch:
         self._adopt(raised)
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
-            async with asyncio.timeout(copies.PATIENCE_SECONDS):
+            async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
                 await self._marks.write_mark(str(raised.id), raised.recent_generation(back).encoded())
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
@@ -125,7 +127,7 @@ class CopyWatch:
         self._tell()
         if claim is not None and claim.copy_reason != why:
             async with self._db.write() as tx:
-                await copies.record_copy(tx, claim, why)
+                await copy_detection.record_copy(tx, claim, why)
 
     def _tell(self) -> None:
         """Say it in the log, once and then every hour."""

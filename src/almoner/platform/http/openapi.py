@@ -28,9 +28,7 @@ from almoner.kit.errors import (
 )
 from almoner.kit.ids import Ids
 from almoner.platform.events.event_types import EventType
-from almoner.platform.http import conventions
-from almoner.platform.http import operation_links as following
-from almoner.platform.http import response_schemas as answers
+from almoner.platform.http import conventions, operation_links, response_schemas
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
@@ -81,9 +79,9 @@ def build_description(
     """The whole description of a service that answers at ``server``."""
     out_schemas, outs = _out_schemas(endpoints)
     in_schemas, ins = _in_schemas(endpoints)
-    schemas = _with_ids({**out_schemas, **in_schemas, "Error": answers.ERROR}, ids)
+    schemas = _with_ids({**out_schemas, **in_schemas, "Error": response_schemas.ERROR}, ids)
     known = _Components(schemas, outs, ins, ids, ExampleBuilder(schemas))
-    links = following.find_links(endpoints)
+    links = operation_links.find_links(endpoints)
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
@@ -99,13 +97,15 @@ def build_description(
         "servers": [{"url": server}],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {event.name: answers.webhook_schema(event, records, ids, known.examples) for event in events},
+        "webhooks": {
+            event.name: response_schemas.webhook_schema(event, records, ids, known.examples) for event in events
+        },
         "components": {
             "schemas": dict(sorted(schemas.items())),
-            "responses": answers.shared_error_responses(
+            "responses": response_schemas.shared_error_responses(
                 problem for endpoint in endpoints for problem in problems_of(endpoint)
             ),
-            "headers": answers.HEADERS,
+            "headers": response_schemas.HEADERS,
             "securitySchemes": {
                 "secretKey": _key_scheme(
                     "The secret key, as it is, after `Bearer`, or as the user name of HTTP Basic."
@@ -213,7 +213,7 @@ def _with_ids(schemas: Any, ids: Ids) -> Any:
     return made
 
 
-def _operation(endpoint: Endpoint, known: _Components, links: following.Links) -> Schema:
+def _operation(endpoint: Endpoint, known: _Components, links: operation_links.Links) -> Schema:
     told = _docstring_markdown(inspect.getdoc(endpoint.handler) or "")
     operation: Schema = {
         "operationId": endpoint.operation_id,
@@ -311,21 +311,21 @@ def _without_null(property_: Schema) -> Schema:
     return {key: value for key, value in cleaned.items() if value is not None}
 
 
-def _responses(endpoint: Endpoint, known: _Components, links: following.Links) -> Schema:
+def _responses(endpoint: Endpoint, known: _Components, links: operation_links.Links) -> Schema:
     success: Schema = {
         "description": "Done; the answer has no body." if endpoint.empty else "Done.",
-        "headers": answers.header_schemas(endpoint),
+        "headers": response_schemas.header_schemas(endpoint),
     }
     record = endpoint.record
     if record is not None:
-        schema = answers.envelope_schema(endpoint, record, known.outs[record], known.ids)
+        schema = response_schemas.envelope_schema(endpoint, record, known.outs[record], known.ids)
         example = known.examples.response_example(schema)
         success["content"] = {"application/json": {"schema": schema, "example": example}}
     elif not endpoint.empty:
-        example = known.examples.response_example(answers.ANY_RECORD)
-        success["content"] = {"application/json": {"schema": answers.ANY_RECORD, "example": example}}
+        example = known.examples.response_example(response_schemas.ANY_RECORD)
+        success["content"] = {"application/json": {"schema": response_schemas.ANY_RECORD, "example": example}}
     if endpoint.also:
         success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
-    return {str(endpoint.empty or 200): success, **answers.error_responses(problems_of(endpoint))}
+    return {str(endpoint.empty or 200): success, **response_schemas.error_responses(problems_of(endpoint))}

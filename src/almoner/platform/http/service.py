@@ -20,7 +20,7 @@ from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.transactions import Database
-from almoner.platform.http import call_audit as audited
+from almoner.platform.http import call_audit
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import RawResponse, Routes
@@ -147,7 +147,7 @@ class ApiApplication:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.opened:
                         await audit.append_entry(
-                            call.opened, audited.audit_entry_of(call, values, RawResponse(replayed.body))
+                            call.opened, call_audit.audit_entry_of(call, values, RawResponse(replayed.body))
                         )
                 status = 204 if endpoint.empty == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
@@ -191,9 +191,9 @@ class ApiApplication:
                 result = await endpoint.handler(call, **arguments)
                 body, media_type = encode_result(result, bound.end)
                 if claim is not None:
-                    await idempotency.complete_claim(tx, claim, body, audited.audit_entry_of(call, values, result))
+                    await idempotency.complete_claim(tx, claim, body, call_audit.audit_entry_of(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
-                    await audit.append_entry(tx, audited.audit_entry_of(call, values, result))
+                    await audit.append_entry(tx, call_audit.audit_entry_of(call, values, result))
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 

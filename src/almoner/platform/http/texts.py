@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-from almoner.kit import language
+from almoner.kit import language as languages
 from almoner.platform.outbound import addresses
 
 ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
@@ -12,7 +12,7 @@ ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
 
 
 def _language(text: str) -> str:
-    if not language.is_language_tag(text):
+    if not languages.is_language_tag(text):
         raise ValueError("must be a language tag such as en or pt-BR (RFC 5646)")
     return text
 

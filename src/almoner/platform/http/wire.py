@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from almoner.kit import metadata
+from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
 from almoner.kit.time import parse_day_or_moment, parse_moment
 
@@ -195,7 +195,7 @@ def _metadata(value: object, *, merged: bool) -> object:
     read = {key.strip(): item.strip() if isinstance(item, str) else item for key, item in value.items()}
     if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
         return read
-    raise PydanticCustomError(METADATA, "metadata", {"told": metadata.metadata_problems(read, merged=merged)})
+    raise PydanticCustomError(METADATA, "metadata", {"told": metadata_rules.metadata_problems(read, merged=merged)})
 
 
 Metadata = Annotated[

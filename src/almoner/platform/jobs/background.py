@@ -5,8 +5,7 @@ from datetime import datetime
 
 from almoner.platform.audit.chain import Chainer
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_limit
-from almoner.platform.events import dispatcher
-from almoner.platform.events import reaction_retries as held_reactions
+from almoner.platform.events import dispatcher, reaction_retries
 from almoner.platform.events.dispatcher import Dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
@@ -25,7 +24,7 @@ class BackgroundWorker:
         self.sweeper = ScheduleRunner(db, duties.schedules, telemetry)
         self.runner = JobRunner(
             JobContext(db),
-            {**duties.handlers, **held_reactions.handlers(duties.reactions)},
+            {**duties.handlers, **reaction_retries.handlers(duties.reactions)},
             telemetry,
             limits=duties.limits,
         )

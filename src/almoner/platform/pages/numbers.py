@@ -8,7 +8,7 @@ from typing import Final
 
 from babel import Locale, numbers
 
-from almoner.kit import money as iso4217
+from almoner.kit import money
 
 _SPACES: Final = " \u00a0\u202f\u2009"
 _APOSTROPHES: Final = "'\u2019"
@@ -60,13 +60,13 @@ def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProbl
     if match is None:
         return AmountProblem.NOT_A_NUMBER
     fraction = match["fraction"] or ""
-    exponent = iso4217.exponent(currency)
+    exponent = money.exponent(currency)
     if len(fraction) > exponent:
         return AmountProblem.TOO_MANY_DECIMALS
     if len(digits) > 40:
         return AmountProblem.TOO_LARGE
     minor = int(re.sub(r"\D", "", match["whole"]) + fraction.ljust(exponent, "0"))
-    return minor if minor <= iso4217.MAX_MINOR else AmountProblem.TOO_LARGE
+    return minor if minor <= money.MAX_MINOR else AmountProblem.TOO_LARGE
 
 
 def _number_marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:

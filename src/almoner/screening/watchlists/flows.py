@@ -12,8 +12,7 @@ import msgspec
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events import outbox
-from almoner.screening.watchlists import files, store
-from almoner.screening.watchlists import load_checks as guards
+from almoner.screening.watchlists import files, load_checks, store
 from almoner.screening.watchlists.domain import (
     CATEGORIES,
     KINDS_BY_SUBJECT,
@@ -145,7 +144,9 @@ async def _merge(
         kept=len(missing) - len(removed),
     )
     moments = (told, before.published_at if before else None)
-    reasons = list(guards.refusal_reasons(source, load.entries, load.rejected, load.removed, len(standing), moments))
+    reasons = list(
+        load_checks.refusal_reasons(source, load.entries, load.rejected, load.removed, len(standing), moments)
+    )
     if reasons and not read.entries:
         raise WatchlistRefused(
             f"the files hold no entry of {source.title}{_problem_suffix(read.rejected)}. To have it name nobody: "

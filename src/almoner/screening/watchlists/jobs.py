@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from almoner.access.operators import service as operators
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs.background_tasks import Handler
@@ -27,7 +27,9 @@ async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
         load = await service.get_load(tx, told.load)
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
-            await letters.enqueue_email(tx, person, "watchlist_refused", values={"source": told.list}, facts=facts)
+            await security_emails.enqueue_email(
+                tx, person, "watchlist_refused", values={"source": told.list}, facts=facts
+            )
 
 
 def handlers(parts: WatchlistRefreshContext) -> Mapping[str, Handler]:

@@ -37,7 +37,7 @@ from almoner.validation.agents.evaluate import NonprofitEvidence, Outcome, Step
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 REVIEW: Final = "agent_verifications.review"
 ASK_NONPROFIT: Final = "agent_verifications.ask_nonprofit"
@@ -114,14 +114,14 @@ async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
     if held.organisation is not None:
         return ((await organisations.get(tx, partner, held.organisation.id)).country_code,)
     assert held.validation_request is not None, "it speaks for one of the two"
-    return ((await requests.get(tx, partner, held.validation_request.id)).details.country_code,)
+    return ((await validation_requests.get(tx, partner, held.validation_request.id)).details.country_code,)
 
 
 async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerification:
     """What its validation request has come to since: its organisation, or the end."""
     if held.validation_request is None:
         return held
-    request = await requests.get(tx, Partner(held.partner_id), held.validation_request.id)
+    request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request.id)
     if request.status == "rejected":
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = Step("validation_request", "fail", "validation_request_failed", facts=facts)
@@ -139,7 +139,7 @@ async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerif
 async def _organisation_of(tx: Tx, verification: AgentVerification) -> UUID | None:
     if verification.organisation is not None or verification.validation_request is None:
         return verification.organisation.id if verification.organisation else None
-    request = await requests.get(tx, Partner(verification.partner_id), verification.validation_request.id)
+    request = await validation_requests.get(tx, Partner(verification.partner_id), verification.validation_request.id)
     return request.organisation_id
 
 

@@ -5,8 +5,7 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import queue
-from almoner.validation.agents import confirmation_codes as codes
-from almoner.validation.agents import store, store_mails, transitions
+from almoner.validation.agents import confirmation_codes, store, store_mails, transitions
 from almoner.validation.agents.confirmation_codes import CODE_DIGITS, CodeCheckResult, EmailConfirmation
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.evaluate import Step
@@ -32,14 +31,16 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _may_email_address(tx: Tx, email: str) -> bool:
     """Whether an address has not had its share; nobody else asks until the transaction ends."""
-    reached = await store_mails.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - codes.DAY)
-    return codes.may_email_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
+    reached = await store_mails.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - confirmation_codes.DAY)
+    return confirmation_codes.may_email_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
 async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bool:
     """Whether the limits of an applicant, and of another address, allow a mail to that."""
     before = await store_mails.list_send_times(tx, ALL_PARTNERS, held.id)
-    return codes.may_send_email(before, tx.real_now, elsewhere=True) and await _may_email_address(tx, email)
+    return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _may_email_address(
+        tx, email
+    )
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
@@ -48,7 +49,7 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     Raises NotFound.
     """
     held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
-    if not held.unconfirmed or not codes.may_send_email(
+    if not held.unconfirmed or not confirmation_codes.may_send_email(
         await store_mails.list_send_times(tx, ALL_PARTNERS, held.id), tx.real_now
     ):
         return False
@@ -60,7 +61,7 @@ async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResu
     await transitions.lock(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
     newest = await store_mails.newest_confirmation(tx, ALL_PARTNERS, verification_id)
     if newest is None:
-        return CodeCheckResult.EXHAUSTED if codes.digits_in(typed) else CodeCheckResult.MISSING
+        return CodeCheckResult.EXHAUSTED if confirmation_codes.digits_in(typed) else CodeCheckResult.MISSING
     answer = newest.check_code(typed, confirmation_code_of(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
         await store_mails.record_code_attempt(tx, ALL_PARTNERS, newest.id)

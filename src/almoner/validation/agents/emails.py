@@ -10,8 +10,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import PageRenderer
-from almoner.validation.agents import agent_review as reviewing
-from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import agent_review, email_confirmation
 from almoner.validation.agents.domain import AgentVerification
 
 CONFIRM: Final = "confirm"
@@ -21,7 +20,7 @@ ANSWER: Final = "answer"
 
 async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID, at: datetime) -> Mail | None:
     """The mail with link and code; None when there is nothing to confirm any more."""
-    verification = await confirming.find_unconfirmed(tx, confirmation_id)
+    verification = await email_confirmation.find_unconfirmed(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:
         return None
     language = pages.language(verification.display_language)
@@ -30,7 +29,7 @@ async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID,
     facts = {
         **named,
         "name": defuse_links(formats.greeting_name(first, last, language.locale)),
-        "code": confirming.confirmation_code_of(tx, confirmation_id),
+        "code": email_confirmation.confirmation_code_of(tx, confirmation_id),
         "until": verification.expires_at,
         "link": _link(tx, CONFIRM, verification.id),
     }
@@ -48,7 +47,7 @@ async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID,
 
 async def question_email(tx: Tx, pages: PageRenderer, verification_id: UUID, at: datetime) -> Mail | None:
     """The question to the nonprofit; None when nobody waits for its answer any more."""
-    verification, asked = await reviewing.get_question(tx, verification_id)
+    verification, asked = await agent_review.get_question(tx, verification_id)
     if asked.email is None or verification.status != "pending_review" or not asked.answerable_at(tx.now):
         return None
     language = pages.language(verification.language)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from almoner.validation.agents import internet_domains as domains
+from almoner.validation.agents import internet_domains
 from almoner.validation.agents.internet_domains import Domain, Website
 
 Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
@@ -70,7 +70,7 @@ def evaluate_agent(
     email: str, given_website: str | None, known: NonprofitEvidence, *, takes_mail: bool | None
 ) -> Outcome:
     """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
-    domain = domains.domain_of_email(email)
+    domain = internet_domains.domain_of_email(email)
     sites = _sites(known) if known.confirmed and known.unreliable_reason is None else ()
     steps = [_organisation(known), _mailbox(domain), _website(known, sites), _given_website(given_website, sites)]
     steps.append(_agreement(domain, sites, known))
@@ -86,14 +86,14 @@ def _nothing_fails(steps: Sequence[Step]) -> bool:
 
 def domain_to_look_up(email: str, known: NonprofitEvidence) -> str | None:
     """The domain whose mail host decides; None where something else has decided already."""
-    domain = domains.domain_of_email(email)
+    domain = internet_domains.domain_of_email(email)
     without = evaluate_agent(email, None, known, takes_mail=True)
     return domain.host if domain is not None and without.passes else None
 
 
 def _sites(known: NonprofitEvidence) -> tuple[Website, ...]:
     """The nonprofit's own sites: not those on a host that many share."""
-    found = (domains.website_of(website) for website in known.websites)
+    found = (internet_domains.website_of(website) for website in known.websites)
     return tuple(
         site for site in found if site is not None and not (site.domain.shared_hosting or site.domain.free_mail)
     )
@@ -141,7 +141,7 @@ def _given_website(website: str | None, sites: Sequence[Website]) -> Step:
     """What the applicant says of the website: noted, never believed."""
     if website is None:
         return Step("given_website", "not_applicable")
-    site = domains.website_of(website)
+    site = internet_domains.website_of(website)
     own = {one.domain.registered for one in sites}
     facts = {"website": website, "domain": site.domain.host if site else None}
     if site is not None and site.domain.registered in own:
@@ -160,7 +160,7 @@ def _agreement(domain: Domain | None, sites: Sequence[Website], known: Nonprofit
     if same:
         code = "institution_domain" if domain.institutional else "sibling_domain"
         return known.step("domain_agreement", "fail", code, facts)
-    if any(domains.is_lookalike(domain, site.domain) for site in sites):
+    if any(internet_domains.is_lookalike(domain, site.domain) for site in sites):
         return known.step("domain_agreement", "fail", "look_alike_domain", facts)
     return known.step("domain_agreement", "fail", "other_domain", facts)
 

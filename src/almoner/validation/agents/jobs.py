@@ -17,9 +17,7 @@ from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
-from almoner.validation.agents import agent_review as reviewing
-from almoner.validation.agents import email_confirmation as confirming
-from almoner.validation.agents import emails, service
+from almoner.validation.agents import agent_review, email_confirmation, emails, service
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecided
@@ -42,7 +40,7 @@ async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
     for event in events:
         told = msgspec.convert(event.record(), ScreeningChanged)
         if told.type == "agent_verification":
-            await reviewing.enqueue_review(tx, told.id)
+            await agent_review.enqueue_review(tx, told.id)
 
 
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
@@ -50,7 +48,7 @@ async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     for event in events:
         told = msgspec.convert(event.record(), DocumentScanned)
         if not told.clean:
-            await reviewing.drop_rejected_document(tx, told.document)
+            await agent_review.drop_rejected_document(tx, told.document)
 
 
 reactions: Final = (
@@ -81,7 +79,7 @@ def handlers(
                 await service.apply_sandbox_action(tx, verification_id, asked_for)
             return JobDone()
         async with work.db.read() as tx:
-            domain = await reviewing.domain_to_look_up(tx, verification_id)
+            domain = await agent_review.domain_to_look_up(tx, verification_id)
         takes_mail = None if domain is None else await hosts.takes_mail(domain)
         if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
             return JobRetry(
@@ -89,7 +87,7 @@ def handlers(
             )
         await screener.run_with_lists(
             work.db,
-            partial(reviewing.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
+            partial(agent_review.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
         )
         return JobDone()
 
@@ -104,7 +102,7 @@ def handlers(
         return await mailing.send_mail(transport, mail, job)
 
     return {
-        reviewing.REVIEW: review,
-        confirming.SEND_CONFIRMATION: send_confirmation,
-        reviewing.ASK_NONPROFIT: ask_nonprofit,
+        agent_review.REVIEW: review,
+        email_confirmation.SEND_CONFIRMATION: send_confirmation,
+        agent_review.ASK_NONPROFIT: ask_nonprofit,
     }

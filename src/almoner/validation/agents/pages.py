@@ -24,9 +24,7 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import Language
-from almoner.validation.agents import agent_review as reviewing
-from almoner.validation.agents import email_confirmation as confirming
-from almoner.validation.agents import service
+from almoner.validation.agents import agent_review, email_confirmation, service
 from almoner.validation.agents.confirmation_codes import CodeCheckResult
 from almoner.validation.agents.domain import AgentVerification, Answer, ConfirmationMethod, InvalidState
 from almoner.validation.agents.emails import ANSWER, CONFIRM, partner_name_of
@@ -113,12 +111,12 @@ class AgentPages:
             if not found.unconfirmed:
                 return await self._confirmation(tx, request, found, by_link)
             if "again" in form:
-                sent = await confirming.resend_confirmation(tx, found.id)
+                sent = await email_confirmation.resend_confirmation(tx, found.id)
                 said: dict[str, Any] = {"notice": "give.code.sent"} if sent else {"alert": "agent.later", "status": 429}
                 return await self._confirmation(tx, request, found, by_link, **said)
             if by_link is not None:
                 return await self._confirm(tx, request, found, "link")
-            typed = await confirming.check_code(tx, found.id, str(form.get("code", "")))
+            typed = await email_confirmation.check_code(tx, found.id, str(form.get("code", "")))
             if typed is CodeCheckResult.CORRECT:
                 return await self._confirm(tx, request, found, "code")
             return await self._confirmation(tx, request, found, None, status=422, problem=_PROBLEMS[typed])
@@ -142,7 +140,7 @@ class AgentPages:
             if given not in ("confirmed", "denied"):
                 return await self._question(tx, verification_id, visit, status=403)
             try:
-                answered = await reviewing.record_answer(tx, verification_id, cast("Answer", given))
+                answered = await agent_review.record_answer(tx, verification_id, cast("Answer", given))
             except InvalidState:
                 return await self._question(tx, verification_id, visit)
             await self._record(tx, request, answered, "agent_verification.answered", "nonprofit")
@@ -240,7 +238,7 @@ class AgentPages:
         return self.pages.message("agent.done", language, status=200, icon="check", partner=partner)
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
-        found, asked = await reviewing.get_question(tx, verification_id)
+        found, asked = await agent_review.get_question(tx, verification_id)
         language = self.pages.language(found.language)
         if asked.answer is not None and found.open:
             return self.pages.message("answer.done", language, status=200, icon="check")

@@ -9,7 +9,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.validation.agents import service as agents
+from almoner.validation.agents import service
 from almoner.validation.agents.domain import InvalidMetadata, OrganisationNotFound, ValidationRequestNotFound
 from almoner.validation.agents.schemas import (
     AgentVerificationIn,
@@ -29,7 +29,7 @@ routes = Routes("Agent verifications")
 async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery) -> ListResponse[AgentVerificationOut]:
     """List agent verifications, newest first."""
     page = call.page(query)
-    rows, total = await agents.page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(query))
     return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -44,13 +44,13 @@ async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) ->
 
     The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either of them.
     """
-    return verification_out(call.tx, await agents.create(call.tx, call.partner, body.agent()))
+    return verification_out(call.tx, await service.create(call.tx, call.partner, body.agent()))
 
 
 @routes.get("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:read")
 async def get_agent_verification(call: ApiCall, id: VerificationId) -> AgentVerificationOut:
     """Retrieve an agent verification."""
-    return verification_out(call.tx, await agents.get(call.tx, call.partner, id))
+    return verification_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:write", errors=(InvalidMetadata,))
@@ -59,5 +59,5 @@ async def update_agent_verification(
 ) -> AgentVerificationOut:
     """Change an agent verification's metadata, key by key. Nothing else of it can change."""
     if body.metadata is UNSET:
-        return verification_out(call.tx, await agents.get(call.tx, call.partner, id))
-    return verification_out(call.tx, await agents.change_metadata(call.tx, call.partner, id, body.metadata))
+        return verification_out(call.tx, await service.get(call.tx, call.partner, id))
+    return verification_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))

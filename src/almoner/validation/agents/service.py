@@ -17,9 +17,16 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.screenings.domain import ScreenedSubject
-from almoner.validation.agents import agent_review as reviewing
-from almoner.validation.agents import domain, store, store_documents, store_mails, transitions, triggers
-from almoner.validation.agents import email_confirmation as confirming
+from almoner.validation.agents import (
+    agent_review,
+    domain,
+    email_confirmation,
+    store,
+    store_documents,
+    store_mails,
+    transitions,
+    triggers,
+)
 from almoner.validation.agents.domain import (
     Agent,
     AgentVerification,
@@ -35,7 +42,7 @@ from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import Decision, Subject
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
@@ -60,8 +67,8 @@ async def create(
     await store.insert(tx, partner, made)
     asked_for = triggers.action_of(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
-        await confirming.send_confirmation(tx, made)
-    await reviewing.enqueue_review(tx, made.id, asked_for)
+        await email_confirmation.send_confirmation(tx, made)
+    await agent_review.enqueue_review(tx, made.id, asked_for)
     return await transitions.emit_status_event(tx, made) if made.status in domain.EVENTS else made
 
 
@@ -73,7 +80,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     """
     held = await transitions.lock(tx, scope, verification_id)
     made = held.with_email(tx.new_id(), email, tx.now)
-    if not await confirming.may_send_to_address(tx, held, email):
+    if not await email_confirmation.may_send_to_address(tx, held, email):
         return None
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
     await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
@@ -83,20 +90,20 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     await store_documents.attach(
         tx, partner, made.id, await store_documents.list_document_ids(tx, ALL_PARTNERS, held.id)
     )
-    await confirming.send_confirmation(tx, made)
+    await email_confirmation.send_confirmation(tx, made)
     asked_for = triggers.action_of(made.first_name or "") if tx.deployment.sandbox else None
-    await reviewing.enqueue_review(tx, made.id, asked_for)
+    await agent_review.enqueue_review(tx, made.id, asked_for)
     return made
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     """Have one more mail sent to the applicant; whether the limits allow it, and something is to be confirmed."""
-    return await confirming.resend_confirmation(tx, verification_id)
+    return await email_confirmation.resend_confirmation(tx, verification_id)
 
 
 async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Add documents of the partner that are stored already to the evidence. Raises NotFound."""
-    await reviewing.attach_evidence(tx, partner, verification_id, document_ids)
+    await agent_review.attach_evidence(tx, partner, verification_id, document_ids)
 
 
 async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
@@ -118,7 +125,7 @@ async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonp
         raise domain.OrganisationNotFound(f"body.organisationId '{agent.organisation_id[:100]}' names no organisation")
     asked = tx.ids.parse("validationrequest", agent.validation_request_id or "")
     try:
-        request = await requests.get(tx, partner, asked) if asked else None
+        request = await validation_requests.get(tx, partner, asked) if asked else None
     except NotFound:
         request = None
     if request is None:
@@ -202,7 +209,7 @@ async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationM
     confirmed = held.confirmed(tx.now)
     await store.insert_steps(tx, held.id, [Step("email_confirmation", "pass", facts={"by": by})])
     if confirmed.status == "pending_review":
-        await reviewing.enqueue_review(tx, held.id)
+        await agent_review.enqueue_review(tx, held.id)
     return await transitions.apply_transition(tx, confirmed)
 
 
@@ -230,7 +237,7 @@ async def reverse(
     held = await transitions.lock(tx, scope, verification_id)
     passed = await transitions.apply_transition(tx, held.reversed(tx.now, confirmed_at), decision)
     if passed.unconfirmed:
-        await confirming.send_confirmation(tx, passed)
+        await email_confirmation.send_confirmation(tx, passed)
     return passed
 
 
@@ -251,7 +258,7 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: trigger
 async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at their agents anew."""
     for verification_id in await store.find_open_of_requests(tx, ALL_PARTNERS, request_ids):
-        await reviewing.enqueue_review(tx, verification_id)
+        await agent_review.enqueue_review(tx, verification_id)
 
 
 async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
@@ -259,7 +266,7 @@ async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
 
     Raises NotFound, ContactRefused.
     """
-    return await reviewing.set_contact(tx, contact, by)
+    return await agent_review.set_contact(tx, contact, by)
 
 
 async def contact_of(tx: Tx, organisation_id: UUID) -> OfficialContact | None:

@@ -6,7 +6,7 @@ A request is accepted here, or asked of a person; it is never rejected by itself
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.legal_status import service as standing
+from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
@@ -58,7 +58,7 @@ async def _load_facts(tx: Tx, request: ValidationRequest) -> RequestFacts:
         asked=request.details,
         registry=registry,
         check=registries_domain.check_identifier(registry.code, request.details.registry_number),
-        legal_status=await standing.status_of_number(tx, registry.id, request.number_key),
+        legal_status=await legal_status.status_of_number(tx, registry.id, request.number_key),
         listed=listed,
         main=main,
         namesakes=await organisations.count_namesakes(tx, listed) if listed else 0,

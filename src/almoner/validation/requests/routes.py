@@ -13,8 +13,7 @@ from almoner.platform.http.negotiation import negotiate_media_type
 from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.requests import dossier as dossiers
-from almoner.validation.requests import dossier_pdf as dossier_papers
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import dossier_pdf, service
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
 from almoner.validation.requests.dossier import ValidationRequestDossierOut
 from almoner.validation.requests.dossier_pdf import PDF
@@ -36,13 +35,13 @@ routes = Routes("Validation requests")
 async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery) -> ListResponse[ValidationRequestOut]:
     """List validation requests, newest first unless sorted by name."""
     page = call.page(query)
-    rows, total = await requests.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.listing(
         page,
         rows,
         total,
         lambda row: request_out(call.tx, row),
-        lambda row: requests.position_of(row, query.sort),
+        lambda row: service.position_of(row, query.sort),
     )
 
 
@@ -57,13 +56,13 @@ async def create_validation_request(call: ApiCall, body: ValidationRequestIn) ->
 
     It is decided by itself where the register lists it as active under this name; otherwise by a person.
     """
-    return request_out(call.tx, await requests.create(call.tx, call.partner, nonprofit_details_of(body)))
+    return request_out(call.tx, await service.create(call.tx, call.partner, nonprofit_details_of(body)))
 
 
 @routes.get("/v1/validation-requests/{id}", key=SECRET, scope="validation_requests:read")
 async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequestOut:
     """Retrieve a validation request."""
-    return request_out(call.tx, await requests.get(call.tx, call.partner, id))
+    return request_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get(
@@ -87,7 +86,7 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
             return RawResponse(dossiers.signed_json(tx, dossier))
     name = call.db.deployment.ids.text("validationrequest", id)
     call.answer_headers["Content-Disposition"] = f'attachment; filename="dossier-{name}.pdf"'
-    return RawResponse(await dossier_papers.signed_pdf(call.db.deployment, dossier), PDF)
+    return RawResponse(await dossier_pdf.signed_pdf(call.db.deployment, dossier), PDF)
 
 
 @routes.post(
@@ -99,4 +98,4 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
 )
 async def add_validation_request_document(call: ApiCall, id: RequestId, upload: StoredFile) -> ValidationRequestOut:
     """Upload a document as evidence: JPEG, PNG or PDF, at most 5,242,880 bytes. The answer is the whole request."""
-    return request_out(call.tx, await requests.attach_document(call.tx, call.partner, id, upload))
+    return request_out(call.tx, await service.attach_document(call.tx, call.partner, id, upload))

@@ -18,7 +18,7 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
-from almoner.validation.requests import register_rules as ladder_registers
+from almoner.validation.requests import register_rules
 from almoner.validation.requests.domain import NonprofitDetails, Outcome, Step
 
 
@@ -80,7 +80,7 @@ def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
         *_script_steps(seen),
         *_address(seen, agreement, rules),
         *_namesakes(seen),
-        *ladder_registers.register_steps(seen.registry.code, seen.legal_status, seen.main),
+        *register_rules.register_steps(seen.registry.code, seen.legal_status, seen.main),
         *_claim_steps(seen),
     )
     return RulesResult(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
@@ -138,7 +138,7 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Step]:
         yield Step("source", "warn", "unverified_source", *told)
     else:
         yield Step("source", "pass", "verified_source", *told)
-    age, usual = seen.now - lister.data_as_of, ladder_registers.usual_data_age(seen.registry.code)
+    age, usual = seen.now - lister.data_as_of, register_rules.usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.max_age is not None:
         facts["greatestDays"] = rules.max_age.days
@@ -155,10 +155,10 @@ def _status(seen: RequestFacts) -> Step:
     if listed is None or lister is None:
         return Step("status", "not_applicable", _NOT_LISTED)
     told = lister.source, lister.data_as_of
-    facts = ladder_registers.status_facts(lister)
+    facts = register_rules.status_facts(lister)
     if not listed.active:
         return Step("status", "fail", listed.inactive_reason or "removed", *told, facts)
-    if ladder_registers.lacks_status(seen.registry.code, lister):
+    if register_rules.lacks_status(seen.registry.code, lister):
         return Step("status", "unknown", "status_not_told", *told, facts)
     return Step("status", "pass", "active", *told, facts)
 

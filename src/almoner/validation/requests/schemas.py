@@ -5,7 +5,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from almoner.kit import email, web
+from almoner.kit import email as emails
+from almoner.kit import web
 from almoner.kit.text import clean_text
 from almoner.kit.time import iso, iso_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, search_terms
@@ -55,7 +56,7 @@ def _typed(value: object) -> object:
 
 
 def _email(text: str) -> str:
-    if text and not email.is_email_address(text):
+    if text and not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 

@@ -8,7 +8,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.webhooks.events import service as events
+from almoner.webhooks.events import service
 from almoner.webhooks.events.schemas import EventOut, EventsQuery, event_out
 
 EventId = Annotated[UUID, PathId("event")]
@@ -23,11 +23,11 @@ async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOu
     Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is left.
     """
     page = call.page(query)
-    rows, total = await events.page(call.tx, call.partner, page, query.to_filter())
+    rows, total = await service.page(call.tx, call.partner, page, query.to_filter())
     return call.listing(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
 
 
 @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
 async def get_event(call: ApiCall, id: EventId) -> EventOut:
     """Retrieve an event."""
-    return event_out(call.tx, await events.get(call.tx, call.partner, id))
+    return event_out(call.tx, await service.get(call.tx, call.partner, id))

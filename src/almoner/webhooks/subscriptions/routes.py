@@ -8,7 +8,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.webhooks.subscriptions import service as subscriptions
+from almoner.webhooks.subscriptions import service
 from almoner.webhooks.subscriptions.schemas import (
     RotationIn,
     SubscriptionIn,
@@ -27,7 +27,7 @@ routes = Routes("Webhooks")
 async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[SubscriptionOut]:
     """List webhook subscriptions, without their secrets."""
     page = call.page(query)
-    rows, total = await subscriptions.page(call.tx, call.partner, page, query.event, deleted=query.deleted)
+    rows, total = await service.page(call.tx, call.partner, page, query.event, deleted=query.deleted)
     return call.listing(
         page, rows, total, lambda row: subscription_out(call.tx, row, secret=False), lambda row: (row.id.bytes,)
     )
@@ -36,26 +36,26 @@ async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -
 @routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> SubscriptionOut:
     """Subscribe an address to events."""
-    return subscription_out(call.tx, await subscriptions.create(call.tx, call.partner, body.url, body.events))
+    return subscription_out(call.tx, await service.create(call.tx, call.partner, body.url, body.events))
 
 
 @routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read", shows_secret=True)
 async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> SubscriptionOut:
     """Retrieve a webhook subscription with its secret."""
-    return subscription_out(call.tx, await subscriptions.get(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def update_webhook_subscription(call: ApiCall, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
-    changed = await subscriptions.change(call.tx, call.partner, id, body.url, body.events, body.status)
+    changed = await service.change(call.tx, call.partner, id, body.url, body.events, body.status)
     return subscription_out(call.tx, changed)
 
 
 @routes.delete("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write")
 async def delete_webhook_subscription(call: ApiCall, id: SubscriptionId) -> None:
     """Delete a subscription; nothing more is delivered to it."""
-    await subscriptions.delete(call.tx, call.partner, id)
+    await service.delete(call.tx, call.partner, id)
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/rotate-secret", key=SECRET, scope="webhooks:write", shows_secret=True)
@@ -65,4 +65,4 @@ async def rotate_webhook_secret(call: ApiCall, id: SubscriptionId, body: Rotatio
     `webhook-signature` then carries a signature for each secret. `Service-Signature` can carry one only: it stays on
     the old secret until you call this again with `confirm` true, or until the 24 hours are over.
     """
-    return subscription_out(call.tx, await subscriptions.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))
+    return subscription_out(call.tx, await service.rotate_secret(call.tx, call.partner, id, confirm=body.confirm))

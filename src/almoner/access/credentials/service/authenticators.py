@@ -6,8 +6,7 @@ from typing import Final
 
 import pyotp
 
-from almoner.access.credentials import domain, store
-from almoner.access.credentials import service as credentials
+from almoner.access.credentials import domain, service, store
 from almoner.access.credentials.domain import (
     CLOCK_DRIFT_STEPS,
     STEP_SECONDS,
@@ -62,7 +61,7 @@ async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> 
         raise AuthenticatorNotPending
     if not await _consume_code(tx, person, sealed, code, confirmed=False):
         return False
-    await credentials.record_audit_entry(tx, person, by, "authenticator.added")
+    await service.record_audit_entry(tx, person, by, "authenticator.added")
     return True
 
 
@@ -80,11 +79,11 @@ async def has_secret(tx: Tx, person: Person, secret: str) -> bool:
 
 async def remove(tx: Tx, person: Person, by: AuditContext) -> bool:
     """Take the app away; whether there was one in use. Raises LastSecondFactor."""
-    await credentials.ensure_other_second_factor(tx, person, authenticator=True)
+    await service.ensure_other_second_factor(tx, person, authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False
-    await credentials.remove_unusable_recovery_codes(tx, person)
-    await credentials.record_audit_entry(tx, person, by, "authenticator.removed")
+    await service.remove_unusable_recovery_codes(tx, person)
+    await service.record_audit_entry(tx, person, by, "authenticator.removed")
     return True
 
 
@@ -104,9 +103,7 @@ def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
 
 
 async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> AuthenticatorSetup:
-    await credentials.record_audit_entry(
-        tx, person, credentials.own_audit_context(tx, person, address), "authenticator.shown"
-    )
+    await service.record_audit_entry(tx, person, service.own_audit_context(tx, person, address), "authenticator.shown")
     import segno  # on first use
 
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)

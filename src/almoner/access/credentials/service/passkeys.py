@@ -13,8 +13,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from almoner.access.credentials import domain, store
-from almoner.access.credentials import service as credentials
+from almoner.access.credentials import domain, service, store
 from almoner.access.credentials.domain import (
     CHALLENGE_LIFETIME,
     AuditContext,
@@ -67,9 +66,7 @@ async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by
     )
     if not await store.insert_passkey(tx, passkey):
         raise PasskeyRefused("the credential is known already")
-    await credentials.record_audit_entry(
-        tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)}
-    )
+    await service.record_audit_entry(tx, person, by, "passkey.added", {"passkey": tx.ids.text("passkey", passkey.id)})
     return passkey
 
 
@@ -107,8 +104,8 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     if not passkey.sign_count or checked.new_sign_count > passkey.sign_count:
         return person, passkey
     about = {"passkey": tx.ids.text("passkey", passkey.id)}
-    await credentials.record_audit_entry(
-        tx, person, credentials.own_audit_context(tx, person, None), "passkey.count_went_back", about
+    await service.record_audit_entry(
+        tx, person, service.own_audit_context(tx, person, None), "passkey.count_went_back", about
     )
     return person, replace(passkey, count_went_back=True)
 
@@ -123,12 +120,10 @@ async def remove(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> 
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
-    await credentials.ensure_other_second_factor(tx, person, authenticator=False)
+    await service.ensure_other_second_factor(tx, person, authenticator=False)
     await store.delete_passkey(tx, person, passkey_id)
-    await credentials.remove_unusable_recovery_codes(tx, person)
-    await credentials.record_audit_entry(
-        tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)}
-    )
+    await service.remove_unusable_recovery_codes(tx, person)
+    await service.record_audit_entry(tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)})
     return found
 
 

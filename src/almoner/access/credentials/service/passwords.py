@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from almoner.access.credentials import domain, hashing, store
-from almoner.access.credentials import service as credentials
+from almoner.access.credentials import domain, hashing, service, store
 from almoner.access.credentials.domain import AuditContext, WeakPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
@@ -74,7 +73,7 @@ async def store_password(
     if hashed.person_id != person.id:
         raise ValueError("a password hashed for somebody else")
     await store.set_password(tx, person, hashed.hash)
-    await credentials.record_audit_entry(tx, person, by, "password.changed", {"by": how})
+    await service.record_audit_entry(tx, person, by, "password.changed", {"by": how})
 
 
 async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str) -> HashedPassword | None:

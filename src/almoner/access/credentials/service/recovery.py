@@ -2,8 +2,7 @@
 
 import os
 
-from almoner.access.credentials import domain, store
-from almoner.access.credentials import service as credentials
+from almoner.access.credentials import domain, service, store
 from almoner.access.credentials.domain import RECOVERY_CODE_COUNT, AuditContext
 from almoner.access.people.domain import Person
 from almoner.platform.database.transactions import Tx
@@ -13,7 +12,7 @@ async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
     """Ten new codes, shown this once; all earlier ones are void."""
     codes = [domain.encode_recovery_code(os.urandom(16)) for _ in range(RECOVERY_CODE_COUNT)]
     await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
-    await credentials.record_audit_entry(tx, person, by, "recovery_codes.made", {"codes": RECOVERY_CODE_COUNT})
+    await service.record_audit_entry(tx, person, by, "recovery_codes.made", {"codes": RECOVERY_CODE_COUNT})
     return codes
 
 

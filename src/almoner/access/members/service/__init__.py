@@ -35,7 +35,7 @@ from almoner.access.people.domain import (
     build_profile,
     member_realm,
 )
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.domain import EmailLink
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso.service import identities
@@ -225,7 +225,7 @@ async def change_roles(
         person = await people.lock(tx, member_realm(partner), person_id)
         was = (await get(tx, partner, person_id)).granted
         changed = await people.set_granted_roles(tx, person, roles)
-        await letters.notify_of_changes(tx, person, changed)
+        await security_emails.notify_of_changes(tx, person, changed)
     granted = (await get(tx, partner, person_id)).granted
     await _record(tx, partner, by, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted))
     return changed
@@ -276,7 +276,7 @@ async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUI
     if person.active == active:
         return person
     changed = await people.update_profile(tx, person, {**person.profile, "active": active})
-    await letters.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_changes(tx, person, changed)
     await _record(tx, partner, by, "member.activated" if active else "member.deactivated", _text(tx, person))
     return changed
 
@@ -309,7 +309,7 @@ async def _send_invitation(tx: Tx, person: Person) -> str:
 
 
 def _invitation_url(tx: Tx, person: Person, link: EmailLink) -> str:
-    return f"{tx.links.pages}{letters.account_path(tx.ids, person.realm)}/invitation?token={links.link_token(tx, link)}"
+    return f"{tx.links.pages}{security_emails.account_path(tx.ids, person.realm)}/invitation?token={links.link_token(tx, link)}"
 
 
 def _text(tx: Tx, person: Person) -> str:

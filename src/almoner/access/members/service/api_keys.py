@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.credentials.domain import AuditContext
-from almoner.access.keys import domain
+from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
@@ -40,8 +40,8 @@ async def create(
 
 
 def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool) -> frozenset[str]:
-    domain.ensure_known_scopes(scopes)
-    given = domain.scopes_for(kind, scopes)
+    keys_domain.ensure_known_scopes(scopes)
+    given = keys_domain.scopes_for(kind, scopes)
     if kind != "scim" and not by_name and (named := sorted(given & NAMED_ONLY)):
         raise ValueError(f"these scopes are not available: {', '.join(named)}")
     return given

@@ -4,10 +4,10 @@ from typing import Any
 from uuid import UUID
 
 from almoner.access.credentials.domain import AuditContext
-from almoner.access.members import service as members
+from almoner.access.members import service
 from almoner.access.people import service as people
 from almoner.access.people.domain import LONGEST_NAME, Person, member_realm
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
@@ -31,7 +31,7 @@ async def update_details(
         profile |= {"displayName": named} if named else {}
         fields.append("name")
     if email is not None and email.strip() != (before.email or ""):
-        profile |= _with_email(before, await members.check_invitation_address(tx, partner, by, email))
+        profile |= _with_email(before, await service.check_invitation_address(tx, partner, by, email))
         fields.append("email")
     if not fields:
         return before
@@ -39,7 +39,7 @@ async def update_details(
     subject = tx.ids.text("member", before.id)
     told = {"changed": fields}
     await audit.record(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=told)
-    await letters.notify_of_changes(tx, before, changed)
+    await security_emails.notify_of_changes(tx, before, changed)
     return changed
 
 

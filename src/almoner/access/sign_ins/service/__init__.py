@@ -13,7 +13,7 @@ from uuid import UUID
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.people.domain import Person, Realm
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import domain, store
 from almoner.access.sign_ins.domain import (
     DEVICE_LIFETIME,
@@ -62,7 +62,7 @@ async def begin(
     about: Details = {"method": method, "sign_in": _id_text(tx.ids, sign_in.id), "new_device": not known}
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
-        await letters.enqueue_email(tx, person, "new_device", facts=email_facts(tx, browser.address, device))
+        await security_emails.enqueue_email(tx, person, "new_device", facts=email_facts(tx, browser.address, device))
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
 

@@ -10,9 +10,9 @@ from almoner.access.credentials.domain import AuditContext, Passkey
 from almoner.access.credentials.service import authenticators, passkeys, passwords, recovery
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.access.security_emails.domain import Kind
-from almoner.access.sign_ins import service as sign_ins
+from almoner.access.sign_ins import service
 from almoner.access.sign_ins.domain import Browser, EmailLink, SignIn, device_label
 from almoner.access.sign_ins.service import links
 from almoner.platform.database.transactions import Database, Tx
@@ -28,9 +28,9 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
         there = await people.lock(tx, person.realm, person.id)
         by = credentials.own_audit_context(tx, there, browser.address)
         await passwords.store_password(tx, there, hashed, by, how="account")
-        await sign_ins.end_all(tx, there, "password_changed", by, but=sign_in.id)
+        await service.end_all(tx, there, "password_changed", by, but=sign_in.id)
         await _notify(tx, there, "password_changed", browser)
-        return await sign_ins.issue_device_cookie(tx, there)
+        return await service.issue_device_cookie(tx, there)
 
 
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
@@ -57,9 +57,9 @@ async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLi
     mailbox, and the partner's provider. Who calls has made sure whom they talk to.
     """
     await credentials.remove_all_credentials(tx, person, by)
-    await sign_ins.end_all(tx, person, "revoked", by)
+    await service.end_all(tx, person, "revoked", by)
     await links.revoke(tx, person)
-    await letters.enqueue_email(tx, person, "second_factor_reset")
+    await security_emails.enqueue_email(tx, person, "second_factor_reset")
     return await links.send_invitation(tx, person)
 
 
@@ -87,5 +87,5 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
 
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
-    await letters.enqueue_email(tx, person, kind, values=values, facts=facts)
+    facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+    await security_emails.enqueue_email(tx, person, kind, values=values, facts=facts)

@@ -8,9 +8,8 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.service import login_attempts, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import LONGEST_NAME, NoSuchPerson, Person, Realm
-from almoner.access.security_emails import service as letters
-from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins import store
+from almoner.access.security_emails import service as security_emails
+from almoner.access.sign_ins import service, store
 from almoner.access.sign_ins.domain import (
     LINK_LIFETIMES,
     MAX_HOURLY_RESETS,
@@ -122,11 +121,11 @@ async def set_password(db: Database, token: str, purpose: Purpose, password: str
         by = credentials.own_audit_context(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, how=purpose)
-        await sign_ins.end_all(tx, person, "password_changed", by)
+        await service.end_all(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
-            facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
-            await letters.enqueue_email(tx, person, "password_changed", facts=facts)
+            facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+            await security_emails.enqueue_email(tx, person, "password_changed", facts=facts)
     return person
 
 
@@ -140,5 +139,5 @@ async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
     held = await people.lock(tx, person.realm, person.id)
     link = EmailLink(tx.new_id(), held.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
-    await letters.enqueue_email(tx, held, purpose, link=link.id)
+    await security_emails.enqueue_email(tx, held, purpose, link=link.id)
     return link

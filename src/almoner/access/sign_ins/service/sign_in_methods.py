@@ -17,9 +17,8 @@ from almoner.access.credentials.service.login_attempts import AttemptSource, Cou
 from almoner.access.credentials.service.passwords import StoredPassword
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
-from almoner.access.security_emails import service as letters
-from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins import store
+from almoner.access.security_emails import service as security_emails
+from almoner.access.sign_ins import service, store
 from almoner.access.sign_ins.domain import (
     TICKET_LIFETIME,
     Browser,
@@ -61,7 +60,7 @@ async def sign_in_by_password(
             if held.second:
                 outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
             else:
-                outcome = await sign_ins.begin(tx, person, "password", browser)
+                outcome = await service.begin(tx, person, "password", browser)
     if outcome is None:
         raise SignInFailed
     return outcome
@@ -78,7 +77,7 @@ async def sign_in_after_provider(
     held = await credentials.get_factors(tx, person)
     if held.second and not by_two:
         return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
-    return await sign_ins.begin(tx, person, "provider", browser, authenticated_at=authenticated_at)
+    return await service.begin(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
 async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
@@ -92,7 +91,7 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
             await _record_refusal(tx, realm, person, "code", browser)
         else:
             await login_attempts.record_success(tx, counted)
-            entered = await sign_ins.begin(tx, person, "provider" if first == "provider" else method, browser)
+            entered = await service.begin(tx, person, "provider" if first == "provider" else method, browser)
             if method == "password_recovery":
                 await _notify_recovery_use(tx, person, browser)
     if entered is None:
@@ -111,7 +110,7 @@ async def sign_in_by_passkey(
         async with db.write() as tx:
             person, passkey = await passkeys.verify(tx, realm, binding, answer)
             method: Method = "provider" if await _is_from_provider(tx, person, ticket) else "passkey"
-            entered = await sign_ins.begin(tx, person, method, browser)
+            entered = await service.begin(tx, person, method, browser)
             await _notify_passkey_copy(tx, person, passkey, browser)
     except (PasskeyRefused, SignInFailed) as refused:
         async with db.write() as tx:
@@ -137,7 +136,7 @@ async def prove_by_password(db: Database, person: Person, sign_in: SignIn, passw
             await _record_refusal(tx, person.realm, known.person, "password", browser)
         else:
             await login_attempts.record_success(tx, counted)
-            secret = await sign_ins.record_proof(tx, sign_in)
+            secret = await service.record_proof(tx, sign_in)
     if secret is None:
         raise SignInFailed
     return secret
@@ -157,7 +156,7 @@ async def prove_by_code(db: Database, person: Person, sign_in: SignIn, code: str
         held = await credentials.get_factors(tx, person)
         if not held.password and await authenticators.verify_code(tx, person, code):
             await login_attempts.record_success(tx, counted)
-            secret = await sign_ins.record_proof(tx, sign_in)
+            secret = await service.record_proof(tx, sign_in)
         else:
             await _record_refusal(tx, person.realm, person, "code", browser)
     if secret is None:
@@ -175,7 +174,7 @@ async def prove_by_passkey(
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)
-            return await sign_ins.record_proof(tx, sign_in)
+            return await service.record_proof(tx, sign_in)
     except PasskeyRefused as refused:
         async with db.write() as tx:
             await _record_refusal(tx, person.realm, person, "passkey", browser)
@@ -221,7 +220,7 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
         await store.recent_addresses(tx, realm, whose, _FAMILIAR),
         await store.find_epoch(tx, realm, whose),
     )
-    device = sign_ins.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
+    device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
     return login_attempts.source_of(browser.address, device, addresses)
 
 
@@ -233,15 +232,17 @@ async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
 
 async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
     left = (await credentials.get_factors(tx, person)).recovery_codes
-    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
-    await letters.enqueue_email(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
+    facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+    await security_emails.enqueue_email(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
 
 
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """A passkey whose count went back may have been copied: its person decides."""
     if passkey.count_went_back:
-        facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
-        await letters.enqueue_email(tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts)
+        facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+        await security_emails.enqueue_email(
+            tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts
+        )
 
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:

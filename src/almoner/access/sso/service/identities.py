@@ -6,7 +6,7 @@ from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.people import service as people
 from almoner.access.people.domain import NameTaken, Person, build_profile, member_realm
-from almoner.access.security_emails import service as letters
+from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, SignIn, device_label
 from almoner.access.sso import store
@@ -99,7 +99,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     await credentials.record_audit_entry(
         tx, person, by, "identity.unbound", {"issuers": issuers, "signInsEnded": ended}
     )
-    await letters.enqueue_email(tx, person, "identity_unbound")
+    await security_emails.enqueue_email(tx, person, "identity_unbound")
 
 
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
@@ -168,4 +168,4 @@ async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: Bo
     by = credentials.own_audit_context(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
     facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
-    await letters.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)
+    await security_emails.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)

@@ -13,7 +13,7 @@ import structlog
 
 from almoner.giving.accounting.disputes import domain, store
 from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeDecision, DisputeRefused, RetryLater
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import service as suspense
@@ -22,7 +22,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules, DonationMoved
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -103,7 +103,7 @@ async def apply_provider_state(
             if (dispute := await _record_opened(tx, provider, payment, subject, one, drawn)) is None:
                 continue
             known[dispute.provider_dispute] = dispute
-            transfers += books.dispute_debited(dispute.id, provider, dispute.money)
+            transfers += ledger_domain.dispute_debited(dispute.id, provider, dispute.money)
         if dispute.status is DisputeStatus.OPEN and (decided := domain.decision_of(one)) is not None:
             known.pop(dispute.provider_dispute)
             transfers += await _record_ended(tx, subject, dispute, decided)
@@ -148,7 +148,9 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
         back, _ = domain.split_loss(lost.money, owed)
         await store.record_recovery(tx, ALL_PARTNERS, lost.id, back)
         if back:
-            transfers += books.dispute_recovered_transfers(lost.id, lost.provider, gift.donation.organisation_id, back)
+            transfers += ledger_domain.dispute_recovered_transfers(
+                lost.id, lost.provider, gift.donation.organisation_id, back
+            )
     await _release_donation(tx, gift)
     ledger.post_transfers(tx, transfers)
 
@@ -220,7 +222,9 @@ async def _lock_subject(
 
 async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> _DisputedDonation:
     try:
-        return _DisputedDonation(await payouts.remove_from_disbursement(tx, donation_id, rules), not_disbursed=True)
+        return _DisputedDonation(
+            await disbursements.remove_from_disbursement(tx, donation_id, rules), not_disbursed=True
+        )
     except DonationMoved as moved:
         raise RetryLater from moved
     except DisbursementRefused:
@@ -252,7 +256,7 @@ async def _record_opened(
             found, subject.paid, live=not tx.deployment.sandbox
         ):
             why = f"{provider} tells of a dispute of {format_amount(found.money)}, which is more than is left"
-            await payouts.place_hold(tx, subject.donation, found.id, why)
+            await disbursements.place_hold(tx, subject.donation, found.id, why)
         return None
     donation_id, held_id = subject.ids
     dispute = Dispute(
@@ -292,7 +296,7 @@ async def _record_won(
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
     await _release_donation(tx, gift)
-    return books.dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
+    return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
 
 async def _record_lost(
@@ -309,14 +313,14 @@ async def _record_lost(
     )
     refunded = await _release_donation(tx, gift)
     await donations.emit_event(tx, REFUNDED, refunded)
-    return books.dispute_lost_transfers(dispute.id, dispute.provider, donation.organisation_id, of_gift, borne)
+    return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, donation.organisation_id, of_gift, borne)
 
 
 async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
     """The gift after a dispute has ended, in a bucket soon if nothing else keeps it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
-        await payouts.enqueue_collect(tx, Partner(freed.partner_id), freed.organisation_id)
+        await disbursements.enqueue_collect(tx, Partner(freed.partner_id), freed.organisation_id)
     return freed
 
 
@@ -331,10 +335,10 @@ async def _end_unallocated(
     money = dispute.money
     if decided.outcome == "won":
         await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
-        return books.dispute_returned_transfers(dispute.id, dispute.provider, money)
+        return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == held.money and held.status in ("held", "refunding"):
         await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
         back = await suspense.record_disputed_refund(tx, held, dispute.provider_dispute)
-        return [*books.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
+        return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
     await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(money))
-    return books.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)
+    return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import domain, store
 from almoner.giving.accounting.reassignments.domain import Reassignment, ReassignmentGround
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules, DonationMoved
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -43,7 +43,7 @@ async def reassign(
     target = await _find_organisation(tx, Partner(seen.partner_id), organisation_id)
     domain.ensure_reassignable(seen, target)
     try:
-        held = await payouts.remove_from_disbursement(tx, donation_id, rules)
+        held = await disbursements.remove_from_disbursement(tx, donation_id, rules)
     except DisbursementRefused as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_reassignable(held, target)
@@ -53,7 +53,7 @@ async def reassign(
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, ALL_PARTNERS, made)
     if money:
-        ledger.post_transfers(tx, books.reassignment_transfers(made.id, source, organisation_id, money))
+        ledger.post_transfers(tx, ledger_domain.reassignment_transfers(made.id, source, organisation_id, money))
     return given
 
 

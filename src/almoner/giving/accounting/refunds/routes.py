@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds import service
 from almoner.giving.accounting.refunds.schemas import RefundIn
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
@@ -28,7 +28,7 @@ def refund_routes(rules: DisbursementRules) -> Routes:
         A hosted one goes back to the donor by the payment provider, a direct one to you by bank. `refundedAt` and
         `refundedAmount` are filled, and `donation.refunded` is sent, once the money is sent. The status stays.
         """
-        await refunds.begin_refund(call.tx, call.partner, id, body.amount, rules)
+        await service.begin_refund(call.tx, call.partner, id, body.amount, rules)
         return donations.api_record(call.tx, await donations.get(call.tx, call.partner, id))
 
     return routes

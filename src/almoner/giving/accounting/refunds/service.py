@@ -13,8 +13,8 @@ from asyncpg import UniqueViolationError
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, member_realm
-from almoner.access.security_emails import service as letters
-from almoner.giving.accounting.ledger import domain as books
+from almoner.access.security_emails import service as security_emails
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.refunds import domain, store
@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import Payment
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, format_amount
@@ -74,13 +74,13 @@ async def begin_refund(
         domain.ensure_valid_reference(called)
     domain.refund_amount_of(await donations.get(tx, scope, donation_id), minor)
     try:
-        donation = await payouts.remove_from_disbursement(tx, donation_id, rules)
+        donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
     except DisbursementRefused as refused:
         raise InvalidState(str(refused)) from refused
     money = domain.refund_amount_of(donation, minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
     await store.insert(tx, ALL_PARTNERS, refund)
-    transfers = books.donation_refund_started(
+    transfers = ledger_domain.donation_refund_started(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
     if called is not None:
@@ -98,7 +98,7 @@ def _new_refund(
         id=tx.new_id(),
         donation_id=donation.id,
         payment_id=payment.id if payment else None,
-        provider=payment.provider if payment else books.PARTNER_TRANSFERS,
+        provider=payment.provider if payment else ledger_domain.PARTNER_TRANSFERS,
         money=money,
         nonprofit_share=domain.nonprofit_share_of(donation, money),
         status="pending",
@@ -160,7 +160,7 @@ async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
         await _reverse_refund(tx, donation, refund, None, why)
         facts = {**_facts(tx, refund), "Refund": told["refund"], "Why": why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
-            await letters.enqueue_email(tx, officer, "refund_refused", values=_amount_text(refund), facts=facts)
+            await security_emails.enqueue_email(tx, officer, "refund_refused", values=_amount_text(refund), facts=facts)
 
 
 async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState) -> None:
@@ -186,7 +186,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
         tx.after_commit(lambda: _log.error("refund_failed", **told))
         facts = {**_facts(tx, refund), "Refund": told["refund"] or "", "Why": found.why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
-            await letters.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
+            await security_emails.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
 
 
 async def _hold_external_refund(tx: Tx, provider: str, found: ProviderRefundState) -> None:
@@ -194,7 +194,7 @@ async def _hold_external_refund(tx: Tx, provider: str, found: ProviderRefundStat
     paid = (await payments.find_all_at_provider(tx, provider, [found.payment])).get(found.payment)
     if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
-        await payouts.place_hold(
+        await disbursements.place_hold(
             tx, gift, found.id, f"{provider} sent {format_amount(found.money)} back that nobody here began"
         )
 
@@ -285,18 +285,20 @@ async def _finish_refund(
     await store.advance_sent(tx, ALL_PARTNERS, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit(tx, None, domain.SENT, RefundSent(donation.id, refund.id))
-    return books.donation_refund_sent(refund.id, refund.provider, refund.money)
+    return ledger_domain.donation_refund_sent(refund.id, refund.provider, refund.money)
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
     back = domain.restored_amount(donation, refund.money)
     await store.advance_refused(tx, ALL_PARTNERS, refund.id, back, by, why)
     await _release_donation(tx, donation, refund)
-    transfers = books.donation_refund_reversed(refund.id, refund.provider, donation.organisation_id, refund.money, back)
+    transfers = ledger_domain.donation_refund_reversed(
+        refund.id, refund.provider, donation.organisation_id, refund.money, back
+    )
     ledger.post_transfers(tx, transfers)
     if refund.started_by is None:  # an officer who began it sees what becomes of it
         for person in await people.list_with_roles(tx, member_realm(Partner(donation.partner_id)), "owner", "finance"):
-            await letters.enqueue_email(
+            await security_emails.enqueue_email(
                 tx, person, "refund_not_sent", values=_amount_text(refund), facts=_facts(tx, refund)
             )
 
@@ -316,7 +318,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """The gift after a refund of it has ended; what is left of it may be paid out."""
     await queue.delete_dead(tx, SEND, str(refund.id))
-    await payouts.enqueue_collect(tx, Partner(donation.partner_id), donation.organisation_id)
+    await disbursements.enqueue_collect(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 

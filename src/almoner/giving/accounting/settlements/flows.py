@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 
 from asyncpg import DeadlockDetectedError, SerializationError
 
-from almoner.giving.accounting.settlements import csv_reports as reports
-from almoner.giving.accounting.settlements import service
+from almoner.giving.accounting.settlements import csv_reports, service
 from almoner.giving.accounting.settlements.csv_reports import COLUMNS as COLUMNS
 from almoner.giving.accounting.settlements.domain import ImportInterrupted, Settlement, SettlementReport
 from almoner.platform.database.transactions import Database, Tx
@@ -42,7 +41,7 @@ async def import_report(
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
     the file again. Raises ReportRefused, ImportInterrupted.
     """
-    return await import_parsed_report(db, reports.parse_report(provider, content), report, record)
+    return await import_parsed_report(db, csv_reports.parse_report(provider, content), report, record)
 
 
 async def import_parsed_report(

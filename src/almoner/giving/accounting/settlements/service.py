@@ -12,7 +12,7 @@ from uuid import UUID
 
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.refunds import service as refunds
@@ -36,7 +36,7 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.payments import service as payments
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -242,7 +242,7 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # else one is under way, and may be it
             why = f"{one.stored.provider} reports {format_amount(line.gross)} sent back that nobody here began"
-            await payouts.place_hold(tx, gift, line.refund or encode(one.stored.id), why)
+            await disbursements.place_hold(tx, gift, line.refund or encode(one.stored.id), why)
 
 
 async def settle_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
@@ -352,12 +352,14 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
     stored, line = one.stored, one.stored.line
     match line.kind:
         case LineKind.REFUND:
-            return books.refund_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
+            return ledger_domain.refund_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
         case LineKind.DISPUTE:
-            return books.dispute_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
+            return ledger_domain.dispute_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
         case LineKind.DISPUTE_WON:
-            return books.dispute_won_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
-    return books.settlement_transfers(stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged)
+            return ledger_domain.dispute_won_settlement_transfers(stored.id, stored.provider, line.gross, line.fee)
+    return ledger_domain.settlement_transfers(
+        stored.id, stored.provider, line.gross, line.fee, one.charged_to, one.charged
+    )
 
 
 async def next_check(tx: Tx) -> datetime | None:

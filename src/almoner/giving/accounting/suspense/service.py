@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import domain, store
@@ -68,7 +68,7 @@ async def record_unallocated_payment(
     told = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **told))
     if held.posted:
-        ledger.post_transfers(tx, books.payment_unallocated(held.id, provider, held.money))
+        ledger.post_transfers(tx, ledger_domain.payment_unallocated(held.id, provider, held.money))
 
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
@@ -143,7 +143,7 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
         _ensure_undecided(held)
         _ensure_posted(held)
         await store.advance_decided(tx, ALL_PARTNERS, [held_id], "refunding", by, note)
-        transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
+        transfers += ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
     decided = OfficerDecision(held_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
     await store.insert_decision(tx, ALL_PARTNERS, decided)
     try:
@@ -189,8 +189,8 @@ async def apply_to_donation(
 ) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
     await store.advance_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
-    received = books.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
-    ledger.post_transfers(tx, [*books.unallocated_applied(held.id, held.provider, held.money), *received])
+    received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
+    ledger.post_transfers(tx, [*ledger_domain.unallocated_applied(held.id, held.provider, held.money), *received])
 
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
@@ -218,17 +218,17 @@ async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_disp
     transfers: list[LedgerTransfer] = []
     if held.status == "held":
         await store.advance_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
-        transfers += books.unallocated_refund_started(held.id, held.provider, held.money)
+        transfers += ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
     await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
     await queue.delete_dead(tx, REFUND, str(held.id))
-    return [*transfers, *books.unallocated_refund_sent(held.id, held.provider, held.money)]
+    return [*transfers, *ledger_domain.unallocated_refund_sent(held.id, held.provider, held.money)]
 
 
 async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
     await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
     await queue.delete_dead(tx, REFUND, str(held.id))
     await outbox.emit(tx, None, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
-    ledger.post_transfers(tx, [*before, *books.unallocated_refund_sent(held.id, held.provider, held.money)])
+    ledger.post_transfers(tx, [*before, *ledger_domain.unallocated_refund_sent(held.id, held.provider, held.money)])
 
 
 async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
@@ -236,14 +236,20 @@ async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: s
     await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "refunding", by, note)
     await queue.enqueue_all(tx, [_refund_job(held) for held in due if not held.by_bank])
     return [
-        transfer for held in due for transfer in books.unallocated_refund_started(held.id, held.provider, held.money)
+        transfer
+        for held in due
+        for transfer in ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
     ]
 
 
 async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "written_off", by, note)
     ours = [held for held in due if held.posted]
-    return [transfer for held in ours for transfer in books.unallocated_written_off(held.id, held.provider, held.money)]
+    return [
+        transfer
+        for held in ours
+        for transfer in ledger_domain.unallocated_written_off(held.id, held.provider, held.money)
+    ]
 
 
 def _refund_job(held: UnallocatedPayment) -> NewJob:

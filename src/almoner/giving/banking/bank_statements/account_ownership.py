@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.giving.banking.bank_statements.domain import Statement, normalise_account
 from almoner.giving.banking.payment_files.domain import OwnAccount
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
@@ -22,7 +22,7 @@ def ownership_problems(statement: Statement, own: Mapping[str, OwnAccount] | Non
     account = normalise_account(statement.account)
     try:
         if _IBAN.fullmatch(account):
-            payees.parse_numbers({"iban": account})
+            payee_bank_accounts.parse_numbers({"iban": account})
     except PayeeAccountRefused as refused:
         return [str(refused)]
     return []

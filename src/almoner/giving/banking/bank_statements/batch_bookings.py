@@ -10,7 +10,7 @@ from typing import Final
 
 from almoner.giving.banking.bank_statements import domain, store
 from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, LineReferences, OpenReason, Statement
-from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedTransfer
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
@@ -27,7 +27,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     if found not in (OpenReason.UNKNOWN, OpenReason.AMBIGUOUS):
         return False
     moved = line.movement
-    ordered = await bank_files.released_transfers(tx, domain.end_to_end_ids(moved))
+    ordered = await payment_files.released_transfers(tx, domain.end_to_end_ids(moved))
     payments = _referenced_transfers(named) or match_batch_total(moved.text, moved.money, ordered)
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False

@@ -13,7 +13,7 @@ from uuid import UUID
 from almoner.giving.checkout.donation_requests.domain import DonationRequest
 from almoner.giving.checkout.payments.domain import Payment
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.kit import iso11649 as rf
+from almoner.kit import iso11649
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.kit.states import Lifecycle
 
@@ -314,7 +314,7 @@ def request_references(movement: BankMovement) -> list[str]:
 
 def donation_references(movement: BankMovement) -> list[str]:
     """The donors' transfers that it may name."""
-    return rf.find_references(movement.text)
+    return iso11649.find_references(movement.text)
 
 
 def end_to_end_ids(movement: BankMovement) -> list[str]:

@@ -16,7 +16,7 @@ from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, S
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
@@ -27,7 +27,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
     UnallocatedReason,
 )
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.ids import encode
 from almoner.kit.money import Money
@@ -44,7 +44,7 @@ async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 
     Raises StatementRefused when the books did not take it.
     """
-    payment = await transfers.lock_payment(tx, payment)
+    payment = await bank_transfers.lock_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
     found = ProviderPayment(
         id=f"{payment.provider_payment}/{encode(line.id)}" if again else payment.provider_payment or "",
@@ -70,7 +70,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenRe
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
     held = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
-    payment = await transfers.lock_payment(tx, payment)
+    payment = await bank_transfers.lock_payment(tx, payment)
     given = [
         one
         for gift in await _donation_ids(tx, payment, reference)
@@ -102,7 +102,7 @@ async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Paymen
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
         note = f"{name}: the bank has taken back what it told before, {line.movement.reference}"
-        await payouts.hold_organisation(
+        await disbursements.hold_organisation(
             tx, Partner(partner_id), organisation_id, note=note, decided_by=_RULE, rules=DisbursementRules()
         )
 

@@ -13,11 +13,15 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import ReportRefused, UnbookedLine
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.banking.bank_statements import account_ownership as accounts
-from almoner.giving.banking.bank_statements import batch_bookings as batches
-from almoner.giving.banking.bank_statements import csv_statements as tables
-from almoner.giving.banking.bank_statements import domain, store, store_gaps
-from almoner.giving.banking.bank_statements import donor_transfers as gifts
+from almoner.giving.banking.bank_statements import (
+    account_ownership,
+    batch_bookings,
+    csv_statements,
+    domain,
+    donor_transfers,
+    store,
+    store_gaps,
+)
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
@@ -31,16 +35,16 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementRefused,
     UnreconciledItem,
 )
-from almoner.giving.banking.payment_files import service as bank_files
+from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import DonationRequest, RequestRefused
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER, Payment
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementRefused, DisbursementRules
 from almoner.kit.errors import NotFound
 from almoner.kit.ids import encode
@@ -72,7 +76,7 @@ def parse_file(
     """
     wrong: list[str] = []
     if mapping is not None:
-        found = tables.parse_statement(content, mapping)
+        found = csv_statements.parse_statement(content, mapping)
     else:
         from almoner.giving.banking.bank_statements import camt  # on first use: 30 MB
 
@@ -81,12 +85,12 @@ def parse_file(
         raise StatementRefused("There is no statement in the file.")
     latest = today + timedelta(days=domain.DAYS_AHEAD)
     for one in found:
-        problems = [*accounts.ownership_problems(one, own), *domain.statement_problems(one, latest)]
+        problems = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one, latest)]
         wrong += [f"{one.account}, {one.reference}: {problem}" for problem in problems]
     if wrong:
         rest = f"\nand {len(wrong) - _TOLD:,} more" if len(wrong) > _TOLD else ""
         raise StatementRefused("\n".join(wrong[:_TOLD]) + rest)
-    return [replace(one, account=accounts.canonical_account(one, own)) for one in found]
+    return [replace(one, account=account_ownership.canonical_account(one, own)) for one in found]
 
 
 async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
@@ -235,10 +239,10 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         return True
     named = await _load_references(tx, line)
     found = domain.match_movement(moved, named)
-    if await batches.split_batch_line(tx, line, named, found):
+    if await batch_bookings.split_batch_line(tx, line, named, found):
         return True
     if found is OpenReason.TAKEN_BACK and line.reason is not found:  # the first time: people may release it meanwhile
-        await gifts.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
+        await donor_transfers.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
     if found is OpenReason.OTHER_STATE and line.reason is not found:
         await _hold_returned(tx, line, named)
     why = found if isinstance(found, OpenReason) else await _apply_match(tx, line, *found, BY_RULE)
@@ -254,7 +258,7 @@ async def _hold_returned(tx: Tx, line: BankLine, named: LineReferences) -> None:
             names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
             note = f"{names[0]}: the bank has booked {names[1]}, which is RETURNED, and has not told of its return"
             scope = Partner(one.partner_id)
-            await payouts.hold_organisation(
+            await disbursements.hold_organisation(
                 tx, scope, one.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
             )
 
@@ -279,19 +283,19 @@ async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
 
 async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
     moved = line.movement
-    asked = [await requests.find_by_reference(tx, one) for one in domain.request_references(moved)]
+    asked = [await donation_requests.find_by_reference(tx, one) for one in domain.request_references(moved)]
     found = await store.disbursements_referenced(tx, ALL_PARTNERS, domain.end_to_end_ids(moved))
     reports = await store.provider_payouts_referenced(tx, ALL_PARTNERS, moved, _DAYS, _LEAST_REFERENCE)
     return LineReferences(
-        requests=[await requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
+        requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
             (await payments.find_all_at_provider(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
         ),
         reports=reports,
-        payouts=[await payouts.get(tx, ALL_PARTNERS, one) for one in found],
+        payouts=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         seen_before=await store.is_duplicate_reference(tx, ALL_PARTNERS, line),
         matched_targets=await store.matched_targets(tx, ALL_PARTNERS, [*found, *(one.id for one in reports)]),
-        released={one for one in found if await bank_files.is_in_released_file(tx, one)},
+        released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
 
 
@@ -304,11 +308,15 @@ async def _apply_match(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
     if isinstance(thing, DonationRequest):
         moved = line.movement
-        made = await requests.receive_payment(tx, ALL_PARTNERS, thing.id, moved.money, moved.reference, recorded_by=by)
+        made = await donation_requests.receive_payment(
+            tx, ALL_PARTNERS, thing.id, moved.money, moved.reference, recorded_by=by
+        )
         await store.mark_matched(tx, ALL_PARTNERS, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
-        taken = await (gifts.receive_transfer if matched_as == "donation" else gifts.book_refund)(tx, line, thing)
+        taken = await (donor_transfers.receive_transfer if matched_as == "donation" else donor_transfers.book_refund)(
+            tx, line, thing
+        )
         if not isinstance(taken, OpenReason):
             await store.mark_matched(tx, ALL_PARTNERS, line.id, matched_as, taken, by)
         return taken if isinstance(taken, OpenReason) else None
@@ -321,10 +329,10 @@ async def _apply_match(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
 async def _apply_to_disbursement(tx: Tx, line: BankLine, matched_as: MatchedAs, payout: Disbursement, by: str) -> None:
     """A payout is paid, or came back, as the line says, unless that was known."""
     if matched_as == "disbursement" and payout.status == "SENT":
-        await payouts.confirm_paid(tx, payout.id)
+        await disbursements.confirm_paid(tx, payout.id)
     elif matched_as == "disbursement_return" and payout.status != "RETURNED":
         reason = line.movement.return_reason or f"the bank returned it on {line.movement.booked_on}"
-        await payouts.mark_returned(tx, payout.id, reason, recorded_by=by)
+        await disbursements.mark_returned(tx, payout.id, reason, recorded_by=by)
 
 
 async def assign_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
@@ -332,7 +340,7 @@ async def assign_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str)
     line = await _lock_open_line(tx, line_id)
     if line.movement.minor < 0:
         raise StatementRefused("The line is money that left: it pays no request.")
-    await _assign_line(tx, line, "request", await requests.get(tx, ALL_PARTNERS, request_id), by)
+    await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), by)
 
 
 async def assign_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
@@ -341,7 +349,7 @@ async def assign_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: st
     The rules are the same. Raises NotFound, StatementRefused.
     """
     line = await _lock_open_line(tx, line_id)
-    payment = await transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
+    payment = await bank_transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
         raise StatementRefused("The donation is not one that its donor wanted to pay by bank transfer.")
     await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
@@ -364,8 +372,8 @@ async def assign_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *
     Raises NotFound, StatementRefused.
     """
     line = await _lock_open_line(tx, line_id)
-    payout = await payouts.get(tx, ALL_PARTNERS, disbursement_id)
-    released = {payout.id} if await bank_files.is_in_released_file(tx, payout.id) else frozenset[UUID]()
+    payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
+    released = {payout.id} if await payment_files.is_in_released_file(tx, payout.id) else frozenset[UUID]()
     await _assign_checked(tx, line, LineReferences(payouts=[payout], released=released), by)
 
 

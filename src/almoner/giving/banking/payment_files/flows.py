@@ -11,7 +11,7 @@ from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.payment_files import service
 from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
@@ -68,14 +68,14 @@ async def _apply_outcome(
         try:
             async with db.write() as tx:  # a worker lets the donations follow that are more than one batch
                 if verdict is BankOutcome.PAID:
-                    await payouts.confirm_paid(tx, payout)
+                    await disbursements.confirm_paid(tx, payout)
                 else:
-                    await payouts.mark_returned(tx, payout, words[:500], recorded_by=by)
+                    await disbursements.mark_returned(tx, payout, words[:500], recorded_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
         except DisbursementRefused:
             await _compare_outcome(db, told, payout, verdict, words)
-        except payouts.REFUSALS as refused:
+        except disbursements.REFUSALS as refused:
             why = str(refused)
             break
         else:
@@ -91,12 +91,12 @@ async def _compare_outcome(
     """It is so already; or it is not, and somebody has to find out: its gifts wait, and would be paid twice."""
     named = db.deployment.ids.text("disbursement", payout)
     async with db.write() as tx:
-        standing = await payouts.get(tx, ALL_PARTNERS, payout)
+        standing = await disbursements.get(tx, ALL_PARTNERS, payout)
         if standing.status == _STATUS[verdict]:
             return
         note = f"{named} is {standing.status}, and {words}: find out which is true before its gifts are paid again"
         scope = Partner(standing.partner_id)
-        await payouts.hold_organisation(
+        await disbursements.hold_organisation(
             tx, scope, standing.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
         )
     told.contradicted.append(payout)

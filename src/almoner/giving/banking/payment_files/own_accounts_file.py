@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileRefused
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountRefused
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, exponent
 from almoner.nonprofits.countries.domain import COUNTRIES
@@ -48,7 +48,7 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
     if alone is None:
         problems.append(f"alone must be an amount of {currency}")
     try:
-        numbers = payees.parse_numbers({name: given[name] for name in _NUMBERS if name in given})
+        numbers = payee_bank_accounts.parse_numbers({name: given[name] for name in _NUMBERS if name in given})
     except PayeeAccountRefused as refused:
         problems.append(str(refused))
     found += [f"[{currency}] {problem}" for problem in problems]

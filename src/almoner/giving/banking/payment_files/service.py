@@ -11,8 +11,7 @@ from uuid import UUID
 
 from asyncpg import CheckViolationError, UniqueViolationError
 
-from almoner.giving.banking.payment_files import domain, store
-from almoner.giving.banking.payment_files import own_accounts_file as accounts
+from almoner.giving.banking.payment_files import domain, own_accounts_file, store
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
     BankOutcome,
@@ -25,9 +24,9 @@ from almoner.giving.banking.payment_files.domain import (
     RequestedTransfer,
     StatusReport,
 )
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
@@ -75,7 +74,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     stopped = await store.held_disbursements(tx, ALL_PARTNERS, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
-    homes = await payees.current_payees(
+    homes = await payee_bank_accounts.current_payees(
         tx, list({one.organisation_id for one in waiting}), own.single_release_limit.currency
     )
     homeless = [one for one in waiting if one.organisation_id not in homes]
@@ -95,7 +94,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
 
 def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
     """Our accounts by currency, from the file that an administrator writes. Raises BankFileRefused."""
-    return accounts.parse_own_accounts(file)
+    return own_accounts_file.parse_own_accounts(file)
 
 
 def _render_file(order: CreditTransferInitiation) -> bytes:
@@ -114,7 +113,7 @@ def read_status_report(content: bytes) -> StatusReport:
 async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
     found: list[Disbursement] = []
     after: UUID | None = None
-    while some := await payouts.sent_disbursements(tx, currency, after, _PAGE):
+    while some := await disbursements.sent_disbursements(tx, currency, after, _PAGE):
         taken = await store.disbursements_in_files(tx, ALL_PARTNERS, [one.id for one in some])
         found += [one for one in some if one.id not in taken]
         after = some[-1].id

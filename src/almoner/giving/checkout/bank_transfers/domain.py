@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
-from almoner.kit import iso11649 as rf
+from almoner.kit import iso11649
 from almoner.kit.money import Money, exponent
 
 CONFIRMED: Final = "internal.transfer_confirmed"
@@ -66,7 +66,7 @@ class AwaitedTransfer:
     @property
     def shown_reference(self) -> str:
         """In groups that people can type."""
-        return rf.format_reference(self.reference)
+        return iso11649.format_reference(self.reference)
 
     @property
     def until(self) -> datetime | None:

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.giving.checkout.card_testing import service
 from almoner.giving.checkout.card_testing.domain import CodeMail
 from almoner.giving.checkout.card_testing.service import SEND_CODE
-from almoner.giving.checkout.hosted_page import service as gateway
+from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
@@ -40,7 +40,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
 async def _compose_mail(tx: Tx, pages: PageRenderer, sent: CodeMail, recipient: str, at: datetime) -> Mail:
     """The mail, in the language of the session."""
     session = await sessions.get_for_page(tx, sent.code.session_id)
-    cause = await gateway.load_nonprofit(tx, session)
+    cause = await hosted_page.load_nonprofit(tx, session)
     language = pages.language(session.language)
     code = service.code_digits(tx, sent.code.id)
     facts = {"cause": cause, "code": code}

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.donation_requests import service as requests
+from almoner.giving.checkout.donation_requests import service
 from almoner.giving.checkout.donation_requests.schemas import (
     DonationRequestOut,
     DonationRequestsQuery,
@@ -24,11 +24,11 @@ routes = Routes("Donation requests")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
     """List donation requests, newest first: what you are asked to transfer for direct donations."""
     page = call.page(query)
-    rows, total = await requests.page(call.tx, call.partner, page)
+    rows, total = await service.page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.get("/v1/donation-requests/{id}", key=SECRET, scope="donation_requests:read")
 async def get_donation_request(call: ApiCall, id: DonationRequestId) -> DonationRequestOut:
     """Retrieve a donation request."""
-    return donation_request_out(call.tx, await requests.get(call.tx, call.partner, id))
+    return donation_request_out(call.tx, await service.get(call.tx, call.partner, id))

@@ -14,8 +14,8 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.access.security_emails import service as letters
-from almoner.giving.accounting.ledger import domain as books
+from almoner.access.security_emails import service as security_emails
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.checkout.donation_requests import domain, schemas, store
@@ -124,7 +124,9 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
         "Request": tx.ids.text("donationrequest", request.id),
     }
     for person in await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner", "finance"):
-        await letters.enqueue_email(tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts)
+        await security_emails.enqueue_email(
+            tx, person, "donation_request", values={"amount": facts["Amount"]}, facts=facts
+        )
 
 
 async def receive_payment(
@@ -148,7 +150,7 @@ async def receive_payment(
     made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
     if not await store.insert_payment(tx, ALL_PARTNERS, made):
         raise RequestRefused(f"the transfer {bank_reference} was noted before")
-    transfers = books.request_payment_transfers(made.id, Money(applied, money.currency), over)
+    transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
         paid = held.paid_minor + applied
         await store.record_paid(tx, held, paid, domain.status_after(paid, held.money.minor))
@@ -171,7 +173,9 @@ async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
     received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
     covered = sum(one.money.minor for one in received)
     await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == ALLOCATION_BATCH)
-    return [move for one in received for move in books.request_allocated(one.id, one.organisation_id, one.money)]
+    return [
+        move for one in received for move in ledger_domain.request_allocated(one.id, one.organisation_id, one.money)
+    ]
 
 
 async def allocating(tx: Tx, limit: int) -> list[UUID]:
@@ -193,7 +197,9 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
     if held.status != "held":
         raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
     await store.close_overpayment(tx, held, "returned", decided_by, note)
-    ledger.post_transfers(tx, books.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency)))
+    ledger.post_transfers(
+        tx, ledger_domain.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency))
+    )
     return replace(held, status="returned")
 
 
@@ -226,7 +232,7 @@ async def apply_overpayment(
     await store.close_overpayment(tx, held, "applied", decided_by, note)
     if not await store.insert_payment(tx, ALL_PARTNERS, part):
         raise LookupError(f"what was over of {held.id} was applied before")
-    transfers = books.overpayment_applied(part.id, Money(applied, over.currency))
+    transfers = ledger_domain.overpayment_applied(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await store.record_paid(tx, target, paid, domain.status_after(paid, target.money.minor))
     ledger.post_transfers(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))

@@ -8,8 +8,8 @@ from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import domain, schemas, store
 from almoner.giving.checkout.donations.domain import Donation, DonationDetails
 from almoner.giving.checkout.sessions.domain import DonationSession
-from almoner.giving.gift_aid.declarations import domain as giftaid_rules
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations import service as organisations
@@ -47,7 +47,9 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     if covered is not None:
-        covered = await giftaid.find_for_restored(tx, Partner(donation.partner_id), donation.user_id, tx.now, covered)
+        covered = await gift_aid_declarations.find_for_restored(
+            tx, Partner(donation.partner_id), donation.user_id, tx.now, covered
+        )
     made = domain.new_hosted_donation(
         tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered
     )
@@ -75,7 +77,7 @@ async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Don
     if domain.details_of(promised) != replace(gift, declarer=None) or covered != current:
         await store.update_details(tx, ALL_PARTNERS, promised.id, gift, covered)
     if current is not None and covered != current:
-        await giftaid.delete_unused(tx, [current])  # V6: nobody needs what was declared first
+        await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.lock(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
@@ -92,10 +94,10 @@ async def _covering_declaration(
 ) -> UUID | None:
     """The declaration that covers a hosted gift, where there may be one: what its donor declared, else the user's."""
     currency = gift.money.currency
-    if currency != giftaid_rules.CURRENCY or (user_id is None and gift.declarer is None):
+    if currency != gift_aid_declarations_domain.CURRENCY or (user_id is None and gift.declarer is None):
         return None
-    if not giftaid_rules.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
+    if not gift_aid_declarations_domain.is_eligible(currency, await organisations.get(tx, partner, organisation_id)):
         return None
     if gift.declarer is not None:
-        return await giftaid.declare_for_donation(tx, partner, gift.declarer, made, current)
-    return await giftaid.find_covering(tx, partner, user_id, made, current)
+        return await gift_aid_declarations.declare_for_donation(tx, partner, gift.declarer, made, current)
+    return await gift_aid_declarations.find_covering(tx, partner, user_id, made, current)

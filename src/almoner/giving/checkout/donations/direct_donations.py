@@ -7,14 +7,13 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
-from almoner.giving.checkout.donations import domain, store
-from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations import domain, service, store
 from almoner.giving.checkout.donations.domain import Donation, Donor
 from almoner.giving.checkout.users import service as users
 from almoner.giving.checkout.users.domain import User
 from almoner.giving.disbursing.verifications import service as verifications
-from almoner.giving.gift_aid.declarations import domain as giftaid_rules
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
@@ -62,7 +61,7 @@ async def create(tx: Tx, partner: Partner, wish: DirectDonationRequest) -> Donat
         gift_aid_id=await _gift_aid_for(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, made)
-    await donations.emit_event(tx, domain.CREATED, made)
+    await service.emit_event(tx, domain.CREATED, made)
     await verifications.apply_trigger(tx, partner, wish.organisation_id or "")
     return made
 
@@ -73,7 +72,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     Raises NotFound, CannotEditOrganisation, InvalidState, MissingOrganisation, CannotAcceptDonations,
     WrongTargetCurrency, GiftAidMissing.
     """
-    donation = await donations.lock(tx, partner, donation_id)
+    donation = await service.lock(tx, partner, donation_id)
     domain.ensure_organisation_changeable(donation)
     chosen = await _find_organisation(tx, partner, organisation_id)
     domain.ensure_receivable(donation.money.currency, chosen.donation_currencies)
@@ -82,15 +81,15 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     covered = await _gift_aid_for(tx, account, chosen, currency, covered, donation.user_id, made)
     await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
     await verifications.apply_trigger(tx, partner, organisation_id)
-    return await donations.get(tx, partner, donation_id)
+    return await service.get(tx, partner, donation_id)
 
 
 async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
     """End a donation that the partner was not asked for yet; its events tell of it. Raises NotFound, InvalidState."""
-    domain.ensure_cancellable(await donations.lock(tx, partner, donation_id))
+    domain.ensure_cancellable(await service.lock(tx, partner, donation_id))
     cancelled = await store.cancel(tx, partner, donation_id)
     assert cancelled is not None, "judged under the donation's lock"
-    await donations.emit_event(tx, domain.CANCELLED, cancelled)
+    await service.emit_event(tx, domain.CANCELLED, cancelled)
     return cancelled
 
 
@@ -114,9 +113,9 @@ async def _gift_aid_for(
 
     Raises GiftAidMissing when the partner asks for one and there is none.
     """
-    if not giftaid_rules.is_eligible(currency, organisation):
+    if not gift_aid_declarations_domain.is_eligible(currency, organisation):
         return None
-    found = named or await giftaid.find_covering(tx, Partner(account.id), user_id, made)
+    found = named or await gift_aid_declarations.find_covering(tx, Partner(account.id), user_id, made)
     if found is None and account.requires_gift_aid:
         raise domain.GiftAidMissing
     return found
@@ -129,7 +128,7 @@ async def _requested_declaration(
     if gift_aid_id is None:
         return None
     parsed = tx.ids.parse("giftaid", gift_aid_id)
-    found = await giftaid.find_shared(tx, partner, parsed) if parsed else None
+    found = await gift_aid_declarations.find_shared(tx, partner, parsed) if parsed else None
     if found is None:
         raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
     if not found.covers(tx.now):

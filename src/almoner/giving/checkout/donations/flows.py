@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import STRICT_LIMITS, CardTestingLimits, PaymentOutcome, Visitor
 from almoner.giving.checkout.donations import domain, service
 from almoner.giving.checkout.donations.domain import Donation, DonationDetails, SessionDonation
@@ -114,7 +114,7 @@ class _PaymentFlow:
             happened
             and (payment := await payments.find_by_provider_payment(tx, self._provider.name, found)) is not None
         ):
-            await brakes.record_payment_outcome(tx, self._figures, _payment_outcome(payment, found))
+            await card_testing.record_payment_outcome(tx, self._figures, _payment_outcome(payment, found))
         await service.apply_provider_state(tx, self._provider.name, found)
 
 
@@ -171,7 +171,7 @@ class _StartPayment(_PaymentFlow):
         domain.ensure_receivable(donation.money.currency, taken)
         language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends_at(), None
         if self._browser is not None:
-            admitted, code = await brakes.check_velocity(
+            admitted, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
             allowed, due = min(allowed, admitted), min(due, tx.now + self._figures.payment_lifetime)
@@ -179,7 +179,7 @@ class _StartPayment(_PaymentFlow):
             tx, self._provider.name, donation.id, donation.money, organisation.shown_name, language, allowed
         )
         if self._browser is not None:
-            await brakes.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
+            await card_testing.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
         await service.enqueue_attempt_cancel(tx, payment, due)
         return self.create(tx, payment, session.id)
 
@@ -193,11 +193,13 @@ class _StartPayment(_PaymentFlow):
             tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
         )
         if self._browser is not None:
-            _, code = await brakes.check_velocity(
+            _, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            await brakes.record_attempt(tx, partner, begun.id, self._browser, 1, code)
-            await brakes.record_payment_outcome(tx, self._figures, PaymentOutcome(begun.id, 0, paid=False, ended=True))
+            await card_testing.record_attempt(tx, partner, begun.id, self._browser, 1, code)
+            await card_testing.record_payment_outcome(
+                tx, self._figures, PaymentOutcome(begun.id, 0, paid=False, ended=True)
+            )
         page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
         return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, begun, page)))
 

@@ -3,8 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.donations import direct_donations as direct
-from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations import direct_donations, service
 from almoner.giving.checkout.donations.domain import (
     CannotAcceptDonations,
     CannotEditOrganisation,
@@ -42,7 +41,7 @@ routes = Routes("Donations")
 async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
     """List donations, newest first."""
     page = call.page(query)
-    rows, total = await donations.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -73,16 +72,16 @@ async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
         anonymous=body.anonymous == "yes",
     )
     money = Money(body.amount, body.currency_code)
-    wish = direct.DirectDonationRequest(
+    wish = direct_donations.DirectDonationRequest(
         money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata
     )
-    return donation_out(call.tx, await direct.create(call.tx, call.partner, wish))
+    return donation_out(call.tx, await direct_donations.create(call.tx, call.partner, wish))
 
 
 @routes.get("/v1/donations/{id}", key=SECRET, scope="donations:read")
 async def get_donation(call: ApiCall, id: DonationId) -> DonationOut:
     """Retrieve a donation."""
-    return donation_out(call.tx, await donations.get(call.tx, call.partner, id))
+    return donation_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch(
@@ -103,13 +102,13 @@ async def update_donation(call: ApiCall, id: DonationId, body: DonationPatch) ->
     """Change a donation's metadata, key by key, and the organisation of a direct one while it is `ACTIVE`."""
     tx, partner = call.tx, call.partner
     if body.organisation_id is not UNSET:
-        await direct.change_organisation(tx, partner, id, body.organisation_id)
+        await direct_donations.change_organisation(tx, partner, id, body.organisation_id)
     if body.metadata is not UNSET:
-        await donations.change_metadata(tx, partner, id, body.metadata)
-    return donation_out(tx, await donations.get(tx, partner, id))
+        await service.change_metadata(tx, partner, id, body.metadata)
+    return donation_out(tx, await service.get(tx, partner, id))
 
 
 @routes.post("/v1/donations/{id}/cancel", key=SECRET, scope="donations:write", errors=(InvalidState,))
 async def cancel_donation(call: ApiCall, id: DonationId) -> DonationOut:
     """Cancel a direct donation that is `ACTIVE`."""
-    return donation_out(call.tx, await direct.cancel(call.tx, call.partner, id))
+    return donation_out(call.tx, await direct_donations.cancel(call.tx, call.partner, id))

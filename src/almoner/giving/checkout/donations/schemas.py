@@ -7,7 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationStatus, DonationType
-from almoner.kit import email, money
+from almoner.kit import email as emails
+from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
@@ -38,7 +39,7 @@ def _currency(text: str) -> str:
 
 
 def _email(text: str) -> str:
-    if not email.is_email_address(text):
+    if not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
     return text
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
@@ -27,7 +27,7 @@ from almoner.giving.checkout.payments.domain import (
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declaration
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
@@ -164,7 +164,7 @@ async def _apply_payment(
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
     ledger.post_transfers(
-        tx, books.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
+        tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )
 
 
@@ -239,7 +239,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
     """Forget the donors of gifts that were cancelled 30 days ago and never paid (V6); how many."""
     count, declarations = await store.erase_donors(tx, ALL_PARTNERS, tx.now - domain.ERASED_AFTER, limit)
     if declarations:
-        await giftaid.delete_unused(tx, declarations)
+        await gift_aid_declarations.delete_unused(tx, declarations)
     return count
 
 
@@ -352,7 +352,7 @@ async def cancel_gift_aid(tx: Tx, declaration_id: UUID, cancelled_from: datetime
 
     Raises NotFound, GiftAidRefused.
     """
-    cancelled = await giftaid.cancel_declaration(tx, declaration_id, cancelled_from)
+    cancelled = await gift_aid_declarations.cancel_declaration(tx, declaration_id, cancelled_from)
     await store_money.remove_declaration(tx, ALL_PARTNERS, declaration_id, cancelled.cancelled_from or tx.now)
     return cancelled
 

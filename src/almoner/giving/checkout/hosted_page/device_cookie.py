@@ -10,7 +10,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import DAY, Visitor
 from almoner.platform.crypto import Vault
 
@@ -31,7 +31,9 @@ def ensure_cookie(request: Request, response: Response, vault: Vault) -> None:
 
 def visitor_of(request: Request, vault: Vault) -> Visitor:
     """Whose browser asks, as the brakes know it."""
-    return brakes.identify_visitor(vault, request.client.host if request.client else "", _read_cookie(request, vault))
+    return card_testing.identify_visitor(
+        vault, request.client.host if request.client else "", _read_cookie(request, vault)
+    )
 
 
 def _read_cookie(request: Request, vault: Vault) -> bytes | None:

@@ -9,11 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import CodeResult, CodesExhausted
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails
-from almoner.giving.checkout.hosted_page import device_cookie as device
-from almoner.giving.checkout.hosted_page import form_cookie
+from almoner.giving.checkout.hosted_page import device_cookie, form_cookie
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
 from almoner.giving.checkout.hosted_page.schemas import DonationForm
 from almoner.giving.checkout.hosted_page.views import FormNotice, redirect_to
@@ -51,9 +50,9 @@ class EmailCodePages:
         if isinstance(opened, Response) or typed is None:
             return opened if isinstance(opened, Response) else redirect_to(f"/give/{opened.name}")
         async with self._db.read() as tx:
-            asked = await brakes.was_code_sent(tx, opened.id, typed.email)
+            asked = await card_testing.was_code_sent(tx, opened.id, typed.email)
         response = self._page(opened, typed) if asked else redirect_to(f"/give/{opened.name}")
-        device.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_cookie(request, response, self._vault)
         return response
 
     @with_error_pages
@@ -75,10 +74,10 @@ class EmailCodePages:
         return await self._check(opened, typed, str(posted.get("code", "")))
 
     async def _send_again(self, opened: OpenedSession, typed: DonationForm) -> Response:
-        browser = device.visitor_of(opened.request, self._vault)
+        browser = device_cookie.visitor_of(opened.request, self._vault)
         try:
             async with self._db.write() as tx:
-                await brakes.send_code(tx, opened.id, browser, typed.email)
+                await card_testing.send_code(tx, opened.id, browser, typed.email)
         except CodesExhausted as wait:
             return self._page(opened, typed, status=429, notice=self.views.rate_limit_notice(wait))
         return self._page(opened, typed, notice=FormNotice("give.code.sent"))
@@ -88,7 +87,7 @@ class EmailCodePages:
         if not isinstance(gift, DonationDetails):
             return redirect_to(f"/give/{opened.name}")  # something has changed since: the form says what
         async with self._db.write() as tx:
-            answer = await brakes.check_code(tx, opened.id, typed.email, code)
+            answer = await card_testing.check_code(tx, opened.id, typed.email, code)
         if answer is CodeResult.RIGHT:
             return await self._give.proceed_to_payment(opened, typed, gift)
         return self._page(opened, typed, status=422, problem=_PROBLEMS[answer])

@@ -17,12 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.giving.checkout.bank_transfers import service as transfers
-from almoner.giving.checkout.card_testing import service as brakes
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import CodeRequired, RateLimited, Visitor
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation, TooManyTries
-from almoner.giving.checkout.hosted_page import device_cookie as device
-from almoner.giving.checkout.hosted_page import domain, form_cookie, service
+from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.schemas import TRANSFER, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
@@ -128,7 +127,7 @@ class DonationPages:
         visit = link_sessions.find_session(request, self._vault, PAGE_PURPOSE, session_id, name)
         visit = visit or link_sessions.begin_session(self._vault, PAGE_PURPOSE, session_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
-        device.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_cookie(request, response, self._vault)
         return response
 
     async def donation_form(self, request: Request) -> Response:
@@ -140,7 +139,7 @@ class DonationPages:
         """The form, or why there is none."""
         opened = await self.open_session(request)
         response = opened if isinstance(opened, Response) else await self._gift(opened)
-        device.ensure_cookie(request, response, self._vault)
+        device_cookie.ensure_cookie(request, response, self._vault)
         return response
 
     @with_error_pages
@@ -178,7 +177,7 @@ class DonationPages:
 
     async def proceed_to_payment(self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails) -> Response:
         """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""
-        browser = device.visitor_of(opened.request, self._vault)
+        browser = device_cookie.visitor_of(opened.request, self._vault)
         try:
             begun = await self._begin(opened, typed, gift, browser)
         except ServiceUnavailable:
@@ -202,8 +201,8 @@ class DonationPages:
             return await begin(opened.id, gift, browser)
         except CodeRequired:
             async with self._db.write() as tx:
-                if not await brakes.has_code(tx, opened.id, gift.email):
-                    await brakes.send_code(tx, opened.id, browser, gift.email)
+                if not await card_testing.has_code(tx, opened.id, gift.email):
+                    await card_testing.send_code(tx, opened.id, browser, gift.email)
             return None
 
     @with_error_pages
@@ -343,7 +342,7 @@ class DonationPages:
         """What came by bank may be accepted yet; a card's money goes back."""
         assert giving.gift.donation is not None, "it has a payment"
         async with self._db.read() as tx:
-            by_bank = await transfers.find_newest_payment(tx, giving.gift.donation) is not None
+            by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
         return self.views.session_message(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _begun(self, opened: OpenedSession, typed: DonationForm) -> Response:

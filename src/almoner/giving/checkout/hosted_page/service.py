@@ -16,7 +16,7 @@ from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import MAX_TRIES
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
-from almoner.giving.gift_aid.declarations import domain as giftaid
+from almoner.giving.gift_aid.declarations import domain as gift_aid_declarations_domain
 from almoner.kit import language as languages
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -76,8 +76,8 @@ class SessionView:
         """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom."""
         cause_ = self.cause
         return (
-            self.session.currency == giftaid.CURRENCY
-            and cause_.country_code == giftaid.COUNTRY
+            self.session.currency == gift_aid_declarations_domain.CURRENCY
+            and cause_.country_code == gift_aid_declarations_domain.COUNTRY
             and bool(cause_.receives)
         )
 

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.giving.checkout.bank_transfers import service as transfers
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.hosted_page.pages import DonationPages, OpenedSession, with_error_pages
@@ -46,7 +46,7 @@ class TransferPages:
         if await self._give.read_form(opened) is None:
             return await self._page(opened, FormNotice("give.again", alert=True))
         async with self._db.write() as tx:
-            await transfers.confirm_sent(tx, opened.id)
+            await bank_transfers.confirm_sent(tx, opened.id)
         return redirect_to(f"/give/{opened.name}/transfer")
 
     async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
@@ -63,9 +63,9 @@ class TransferPages:
         if gift.donation is None or gift.standing not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None
         async with self._db.read() as tx:
-            payment = await transfers.find_awaited_payment(tx, gift.donation)
+            payment = await bank_transfers.find_awaited_payment(tx, gift.donation)
         if payment is None:
             return None
         if (pay_to := self._accounts.get(payment.money.currency)) is None:
             raise ServiceUnavailable
-        return transfers.transfer_details(payment, gift.donation, pay_to)
+        return bank_transfers.transfer_details(payment, gift.donation, pay_to)

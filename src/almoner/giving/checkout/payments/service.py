@@ -12,7 +12,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
-from almoner.kit import iso11649 as rf
+from almoner.kit import iso11649
 from almoner.kit.ids import decode, encode
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -57,7 +57,7 @@ async def create_attempt(
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
-    called = rf.creditor_reference(encode(payment.id)[-rf.LENGTH :].upper())
+    called = iso11649.creditor_reference(encode(payment.id)[-iso11649.LENGTH :].upper())
     await store.advance(tx, ALL_PARTNERS, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await lock(tx, payment.id)
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions import service
 from almoner.giving.checkout.sessions.domain import (
     CannotAcceptDonations,
     InvalidMetadata,
@@ -31,7 +31,7 @@ routes = Routes("Donation sessions")
 async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionOut]:
     """List donation sessions."""
     page = call.page(query)
-    rows, total = await sessions.page(call.tx, call.partner, page)
+    rows, total = await service.page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -44,14 +44,14 @@ async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) ->
 )
 async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
     """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-    wish = sessions.DonationSessionRequest(
+    wish = service.DonationSessionRequest(
         body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
     )
     assert call.claim is not None, "every POST with a key has a claim"
-    return await sessions.create(call.tx, call.claim, call.trace, wish)
+    return await service.create(call.tx, call.claim, call.trace, wish)
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")
 async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionOut:
     """Retrieve a donation session."""
-    return session_out(call.tx, await sessions.get(call.tx, call.partner, id))
+    return session_out(call.tx, await service.get(call.tx, call.partner, id))

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.users import service as users
+from almoner.giving.checkout.users import service
 from almoner.giving.checkout.users.domain import OrganisationNotFound
 from almoner.giving.checkout.users.schemas import (
     UserIn,
@@ -26,17 +26,17 @@ routes = Routes("Users")
 @routes.post("/v1/users", key=SECRET, scope="users:write")
 async def create_user(call: ApiCall, body: UserIn) -> UserOut:  # noqa: ARG001 - the body is declared, and empty
     """Create a user, to tie the donations of somebody in your product together."""
-    return user_out(call.tx, await users.create(call.tx, call.partner))
+    return user_out(call.tx, await service.create(call.tx, call.partner))
 
 
 @routes.get("/v1/users/{id}", key=SECRET, scope="users:read")
 async def get_user(call: ApiCall, id: UserId) -> UserOut:
     """Retrieve a user."""
-    return user_out(call.tx, await users.get(call.tx, call.partner, id))
+    return user_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.put("/v1/users/{id}/organisation", key=SECRET, scope="users:write", errors=(OrganisationNotFound,))
 async def set_user_organisation(call: ApiCall, id: UserId, body: UserOrganisationIn) -> UserOrganisationOut:
     """Choose the default organisation of a user's gifts."""
-    organisation_id = await users.set_organisation(call.tx, call.partner, id, body.organisation_id)
+    organisation_id = await service.set_organisation(call.tx, call.partner, id, body.organisation_id)
     return user_organisation_out(call.tx, id, organisation_id, call.tx.now)

@@ -11,8 +11,7 @@ import structlog
 
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
-from almoner.giving.disbursing.disbursements import remittance_advice as advice
-from almoner.giving.disbursing.disbursements import service, store
+from almoner.giving.disbursing.disbursements import remittance_advice, service, store
 from almoner.giving.disbursing.disbursements.domain import (
     SANDBOX_CONFIRMATION,
     Disbursement,
@@ -204,7 +203,7 @@ async def preview_advice(db: Database, disbursement_id: UUID, limit: int) -> lis
     """The first gifts of a payout as rows under ``TITLES``."""
     async with db.read() as tx:
         return [
-            advice.advice_row(tx.ids, one)
+            remittance_advice.advice_row(tx.ids, one)
             for one in await donations.donations_of_disbursement(tx, disbursement_id, limit=limit)
         ]
 
@@ -220,7 +219,8 @@ async def write_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int
         if not found:
             return written
         rows.writerows(
-            [advice.escape_formula(cell) for cell in advice.advice_row(db.deployment.ids, one)] for one in found
+            [remittance_advice.escape_formula(cell) for cell in remittance_advice.advice_row(db.deployment.ids, one)]
+            for one in found
         )
         written, after = written + len(found), found[-1].id
 

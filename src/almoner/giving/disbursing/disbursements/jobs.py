@@ -8,11 +8,11 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.checkout.donations import domain as donations
+from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD
-from almoner.giving.disbursing.verifications import domain as verifications
+from almoner.giving.disbursing.verifications import domain as verifications_domain
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
@@ -76,11 +76,11 @@ async def place_hold(rules: DisbursementRules, work: JobContext, job: Job) -> Re
 
 
 _EVENTS: Final = (
-    donations.SETTLED,
-    donations.PAYOUT_RETURNED,
-    donations.REASSIGNED,
-    verifications.PROGRESSED,
-    verifications.FLAGGED,
+    donations_domain.SETTLED,
+    donations_domain.PAYOUT_RETURNED,
+    donations_domain.REASSIGNED,
+    verifications_domain.PROGRESSED,
+    verifications_domain.FLAGGED,
 )
 reactions: Final = tuple(Reaction(event, on_balance_changed) for event in _EVENTS)
 

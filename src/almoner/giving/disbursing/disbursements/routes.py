@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service
 from almoner.giving.disbursing.disbursements.schemas import (
     DisbursementOut,
     DisbursementsQuery,
@@ -29,11 +29,11 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
     donation that settles.
     """
     page = call.page(query)
-    rows, total = await payouts.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")
 async def get_disbursement(call: ApiCall, id: DisbursementId) -> DisbursementOut:
     """Retrieve a payout to a nonprofit."""
-    return disbursement_out(call.tx, await payouts.get(call.tx, call.partner, id))
+    return disbursement_out(call.tx, await service.get(call.tx, call.partner, id))

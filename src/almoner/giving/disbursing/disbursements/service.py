@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import CheckViolationError, DataError, IntegrityConstraintViolationError
 
-from almoner.giving.accounting.ledger import domain as books
+from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
@@ -192,7 +192,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
         return held
     if not await store.advance(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post_transfers(tx, books.disbursement_sent(held.id, held.organisation_id, held.money))
+    ledger.post_transfers(tx, ledger_domain.disbursement_sent(held.id, held.organisation_id, held.money))
     if await donations.has_unpaid(tx, held.batch):  # more than it could hold
         await enqueue_collect(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, ALL_PARTNERS, held.id)
@@ -236,7 +236,7 @@ async def confirm_paid(
     if not await store.advance(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move_donations(tx, held.id, "PAID", limit)
-    ledger.post_transfers(tx, books.disbursement_paid(held.id, held.organisation_id, held.money))
+    ledger.post_transfers(tx, ledger_domain.disbursement_paid(held.id, held.organisation_id, held.money))
     return await get(tx, ALL_PARTNERS, held.id)
 
 
@@ -259,7 +259,9 @@ async def mark_returned(
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
     await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
-    ledger.post_transfers(tx, books.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid))
+    ledger.post_transfers(
+        tx, ledger_domain.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid)
+    )
     return await get(tx, ALL_PARTNERS, held.id)
 
 

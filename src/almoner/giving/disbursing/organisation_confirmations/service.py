@@ -21,7 +21,7 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
     OrganisationConfirmation,
     PageChanged,
 )
-from almoner.giving.disbursing.payee_bank_accounts import service as payees
+from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState, Outcome, Verification
 from almoner.kit.errors import NotFound
@@ -102,7 +102,7 @@ async def _page(tx: Tx, found: OrganisationConfirmation, verification: Verificat
     organisation = await organisations.get(tx, Partner(verification.partner_id), verification.organisation_id)
     accounts = [
         ApprovedAccount(one.id, one.currency, one.holder, one.masked_number)
-        for one in await payees.approved_accounts_of(tx, organisation.id)
+        for one in await payee_bank_accounts.approved_accounts_of(tx, organisation.id)
     ]
     shown = (found.id, partner.name, organisation.shown_name, [one.id for one in accounts])
     seen = sha256_digest(msgspec.json.encode(shown))

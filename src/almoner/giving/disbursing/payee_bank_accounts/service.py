@@ -7,8 +7,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import CheckViolationError
 
-from almoner.giving.disbursing.payee_bank_accounts import account_numbers as numbers
-from almoner.giving.disbursing.payee_bank_accounts import domain, store
+from almoner.giving.disbursing.payee_bank_accounts import account_numbers, domain, store
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     AccountNumbers,
     AccountProposal,
@@ -40,7 +39,7 @@ _ASKED: Final = "payee_contact_separation"
 
 def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     """The numbers of an account as somebody typed them. Raises PayeeRefused with all that is wrong."""
-    return numbers.parse_numbers(given)
+    return account_numbers.parse_numbers(given)
 
 
 async def parse_proposal(
@@ -63,7 +62,7 @@ async def parse_proposal(
         found.append("there is no such organisation")
     typed: AccountNumbers | None = None
     try:
-        typed = numbers.parse_numbers(given)
+        typed = account_numbers.parse_numbers(given)
     except PayeeAccountRefused as refused:
         found.append(str(refused))
     found += domain.proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(note)
@@ -163,7 +162,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     """
     held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
-    found = [] if numbers.is_same_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
+    found = [] if account_numbers.is_same_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
     if found := found + _note_problems(note):
         raise PayeeAccountRefused("; ".join(found))
     mine = AccountReview(by, note, tx.now)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.disbursing.disbursements import service as payouts
+from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
 from almoner.giving.disbursing.remittances import domain
 from almoner.giving.disbursing.remittances.documents import RemittanceDocuments as RemittanceDocuments
@@ -22,7 +22,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
 
     Raises NotFound; PayoutRefused of a payout that is not on its way, or whose gifts do not come to its amount.
     """
-    payout = await payouts.get(tx, ALL_PARTNERS, disbursement_id)
+    payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     if payout.status not in _STATUSES:
         raise DisbursementRefused(
             f"the payout is {payout.status}: only one that is SENT or PAID has a remittance statement"

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.disbursing.verifications import service
 from almoner.giving.disbursing.verifications.domain import InvalidMetadata, InvalidState, OrganisationNotFound
 from almoner.giving.disbursing.verifications.schemas import (
     MonetaryDonationVerificationIn,
@@ -31,7 +31,7 @@ async def list_monetary_donation_verifications(
 ) -> ListResponse[MonetaryDonationVerificationOut]:
     """List monetary donation verifications, newest first."""
     page = call.page(query)
-    rows, total = await verifications.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -48,14 +48,14 @@ async def create_monetary_donation_verification(
 
     It is pending for 30 days. An organisation has at most one that is pending or approved.
     """
-    made = await verifications.create(call.tx, call.partner, body.organisation_id, body.metadata)
+    made = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
     return verification_out(call.tx, made)
 
 
 @routes.get("/v1/monetary-donation-verifications/{id}", key=SECRET, scope="monetary_donation_verifications:read")
 async def get_monetary_donation_verification(call: ApiCall, id: VerificationId) -> MonetaryDonationVerificationOut:
     """Retrieve a monetary donation verification."""
-    return verification_out(call.tx, await verifications.get(call.tx, call.partner, id))
+    return verification_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch(
@@ -69,6 +69,6 @@ async def update_monetary_donation_verification(
 ) -> MonetaryDonationVerificationOut:
     """Change a monetary donation verification's metadata, key by key."""
     if body.metadata is UNSET:
-        return verification_out(call.tx, await verifications.get(call.tx, call.partner, id))
-    changed = await verifications.change_metadata(call.tx, call.partner, id, body.metadata)
+        return verification_out(call.tx, await service.get(call.tx, call.partner, id))
+    changed = await service.change_metadata(call.tx, call.partner, id, body.metadata)
     return verification_out(call.tx, changed)

@@ -14,8 +14,7 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.gift_aid.claims import domain, store
-from almoner.giving.gift_aid.claims import hmrc_schedule as schedule
+from almoner.giving.gift_aid.claims import domain, hmrc_schedule, store
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
     Adjustment,
@@ -69,7 +68,7 @@ async def draft_claim(
     since = year.first_claimable(today)
     expired = await store.count_expired(tx, ALL_PARTNERS, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
-    made = schedule.build_schedule(gifts, today, year, together=together)
+    made = hmrc_schedule.build_schedule(gifts, today, year, together=together)
     drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted
@@ -117,7 +116,7 @@ async def _select_donations(
         for place, gift in enumerate(batch):
             if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
-            fit += schedule.schedule_donor_of(gift.declarer)[0] is not None
+            fit += hmrc_schedule.schedule_donor_of(gift.declarer)[0] is not None
             found.append(gift)
         after = (batch[-1].created_at, batch[-1].donation_id)
     return found, 0
@@ -138,7 +137,7 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
             f"{len(over):,} of its gifts were refunded, given to another organisation or lost their declaration since: "
             "withdraw the draft, and draft it anew"
         )
-    return schedule.schedule_csv(await store.schedule_entries(tx, ALL_PARTNERS, claim_id))
+    return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, ALL_PARTNERS, claim_id))
 
 
 async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> GiftAidClaim:

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.gift_aid.declarations import service as giftaid
+from almoner.giving.gift_aid.declarations import service
 from almoner.giving.gift_aid.declarations.domain import UserNotFound
 from almoner.giving.gift_aid.declarations.schemas import (
     GiftAidIn,
@@ -29,7 +29,7 @@ async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
     With a publishable key the answer holds `id` and `createdAt` alone.
     """
     trusted = call.caller.kind is SECRET
-    made = await giftaid.create_declaration(
+    made = await service.create_declaration(
         call.tx,
         call.partner,
         body.declarer,
@@ -44,4 +44,4 @@ async def create_gift_aid(call: ApiCall, body: GiftAidIn) -> GiftAidOut:
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")
 async def has_gift_aid(call: ApiCall, id: UserId) -> HasGiftAidOut:
     """Retrieve the id of a user's newest gift aid declaration; 404 if there is none."""
-    return HasGiftAidOut(id=call.tx.ids.text("giftaid", await giftaid.newest_of_user(call.tx, call.partner, id)))
+    return HasGiftAidOut(id=call.tx.ids.text("giftaid", await service.newest_of_user(call.tx, call.partner, id)))

@@ -17,8 +17,7 @@ from typing import Any, Final, NoReturn
 import pikepdf
 from PIL import Image
 
-from almoner.platform.files.uploads import image_checks as pictures
-from almoner.platform.files.uploads import pdf_checks as papers
+from almoner.platform.files.uploads import image_checks, pdf_checks
 from almoner.platform.files.uploads.confinement import confine
 from almoner.platform.files.uploads.verdicts import FileRefused
 
@@ -27,7 +26,7 @@ STARTED: Final = b"+"
 UNREADABLE: Final = "cannot be read in full as a JPEG, PNG or PDF"
 
 _PDF: Final = "application/pdf"
-_SIGNATURES: Final = ((b"\xff\xd8\xff", pictures.JPEG), (b"\x89PNG\r\n\x1a\n", pictures.PNG), (b"%PDF-", _PDF))
+_SIGNATURES: Final = ((b"\xff\xd8\xff", image_checks.JPEG), (b"\x89PNG\r\n\x1a\n", image_checks.PNG), (b"%PDF-", _PDF))
 _LOOK_SECONDS: Final = 0.5
 _MOST_TASK: Final = 4096
 
@@ -102,9 +101,9 @@ def inspect_file(
     if declared is not None and found != declared:
         raise FileRefused(f"is declared as {declared} and is {found}")
     if found == _PDF:
-        return {"mediaType": found, "flags": papers.inspect_pdf(content), "rewritten": False}
+        return {"mediaType": found, "flags": pdf_checks.inspect_pdf(content), "rewritten": False}
     written = BytesIO()
-    media_type = pictures.rewrite_image(content, found, written, longest_side, square=square)
+    media_type = image_checks.rewrite_image(content, found, written, longest_side, square=square)
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
@@ -113,20 +112,20 @@ def inspect_file(
 def _preload_parsers() -> None:
     """Load every module that reading takes, by reading: a child can open none any more."""
     for kind, found, mode in (
-        ("JPEG", pictures.JPEG, "RGB"),
-        ("PNG", pictures.PNG, "RGBA"),
-        ("PNG", pictures.PNG, "P"),
+        ("JPEG", image_checks.JPEG, "RGB"),
+        ("PNG", image_checks.PNG, "RGBA"),
+        ("PNG", image_checks.PNG, "P"),
     ):
         drawn, made = BytesIO(), BytesIO()
         Image.new(mode, (8, 6)).save(drawn, kind, exif=Image.Exif())
-        pictures.rewrite_image(drawn.getvalue(), found, made, 4)
-        pictures.rewrite_image(drawn.getvalue(), found, made, 4, square=True)
-        pictures.rewrite_image(drawn.getvalue(), found, made, None)
+        image_checks.rewrite_image(drawn.getvalue(), found, made, 4)
+        image_checks.rewrite_image(drawn.getvalue(), found, made, 4, square=True)
+        image_checks.rewrite_image(drawn.getvalue(), found, made, None)
     page = BytesIO()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
         made_pdf.save(page)
-    papers.inspect_pdf(page.getvalue())
+    pdf_checks.inspect_pdf(page.getvalue())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from math import isfinite
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from almoner.kit import language, web
+from almoner.kit import language as languages
+from almoner.kit import web
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.screening.watchlists.domain import Category
 
@@ -132,7 +133,7 @@ def _choice_problems(at: str, field: PartnerField) -> list[str]:
 def _label_problems(at: str, labels: Mapping[str, str]) -> list[str]:
     found = [] if labels else [f"{at} must have a label in one language at least"]
     for tag, text in labels.items():
-        if not language.is_language_tag(tag):
+        if not languages.is_language_tag(tag):
             found.append(f"{at} has '{tag[:40]}', which is no language tag (RFC 5646)")
         if not 1 <= len(text.strip()) <= MAX_LABEL_LENGTH:
             found.append(f"{at}.{tag[:40]} must have 1 to {MAX_LABEL_LENGTH} characters")
@@ -153,7 +154,7 @@ def _duplicate_places(values: Iterable[str]) -> list[int]:
 def label_in(labels: Mapping[str, str], wanted: str) -> str:
     """The label in a language, else in the one it falls back to, else in English, else the first."""
     for tag in (wanted, "en"):
-        if found := language.nearest_offered(tag, labels):
+        if found := languages.nearest_offered(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")
 

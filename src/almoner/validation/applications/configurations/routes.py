@@ -12,7 +12,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration
-from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations import service
 from almoner.validation.applications.configurations.schemas import (
     ValidationSubmissionConfigurationIn,
     ValidationSubmissionConfigurationOut,
@@ -35,7 +35,7 @@ async def list_validation_submission_configurations(
     call: ApiCall, query: ValidationSubmissionConfigurationsQuery
 ) -> ListResponse[ValidationSubmissionConfigurationOut]:
     """List all submission configurations, in one page."""
-    rows = await configurations.list_all(call.tx, call.partner)
+    rows = await service.list_all(call.tx, call.partner)
     return call.whole_list(rows, lambda row: configuration_out(call.tx, row), query)
 
 
@@ -44,7 +44,7 @@ async def create_validation_submission_configuration(
     call: ApiCall, body: ValidationSubmissionConfigurationIn
 ) -> ValidationSubmissionConfigurationOut:
     """Create a submission configuration: which checks an application runs, what fails them, how its form looks."""
-    return configuration_out(call.tx, await configurations.create(call.tx, call.partner, body.to_input()))
+    return configuration_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:read")
@@ -52,7 +52,7 @@ async def get_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId
 ) -> ValidationSubmissionConfigurationOut:
     """Retrieve a submission configuration."""
-    return configuration_out(call.tx, await configurations.get(call.tx, call.partner, id))
+    return configuration_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.patch("/v1/validation-submission-configurations/{id}", key=SECRET, scope="validation_configurations:write")
@@ -60,7 +60,7 @@ async def update_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
 ) -> ValidationSubmissionConfigurationOut:
     """Change a submission configuration. What it says of flags and activities counts for what runs under it, too."""
-    return configuration_out(call.tx, await configurations.change(call.tx, call.partner, id, body.to_input()))
+    return configuration_out(call.tx, await service.change(call.tx, call.partner, id, body.to_input()))
 
 
 @routes.post(
@@ -77,5 +77,5 @@ async def set_validation_submission_configuration_logo(
 
     It is shown in a square: one that is none is centred in one, with transparent edges.
     """
-    made = await configurations.set_logo(call.tx, call.partner, id, images.image_of(upload))
+    made = await service.set_logo(call.tx, call.partner, id, images.image_of(upload))
     return configuration_out(call.tx, made)

@@ -21,8 +21,7 @@ from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs import queue
-from almoner.validation.applications.documents import domain
-from almoner.validation.applications.documents import store as rows
+from almoner.validation.applications.documents import domain, store
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
 
 TYPE: Final = "validationrequestdocument"
@@ -57,10 +56,10 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         None,
     )
     domain.ensure_within_quota(held, document)
-    await rows.lock_account(tx, partner)
-    if await rows.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
+    await store.lock_account(tx, partner)
+    if await store.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
-    await rows.insert(tx, partner, document)
+    await store.insert(tx, partner, document)
     if status == "pending_scan":
         await queue.enqueue(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
     return document
@@ -68,7 +67,7 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
 
 async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
     """One document. Raises NotFound, for deleted ones too."""
-    document = await rows.find(tx, scope, document_id)
+    document = await store.find(tx, scope, document_id)
     if document is None or document.deleted_at is not None:
         raise NotFound
     return document
@@ -76,12 +75,12 @@ async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docume
 
 async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
     """These documents in the order of creation, deleted ones too; unknown ids and those of others are left out."""
-    return await rows.find_many(tx, scope, ids) if ids else []
+    return await store.find_many(tx, scope, ids) if ids else []
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
     """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
-    if (document := await rows.delete(tx, scope, document_id)) is None:
+    if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
     await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
     return document
@@ -89,17 +88,17 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
 
 async def next_check(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long a document is kept."""
-    return await rows.next_check(tx, ALL_PARTNERS)
+    return await store.next_check(tx, ALL_PARTNERS)
 
 
 async def lock_due(tx: Tx, limit: int) -> list[Document]:
     """Documents of which it is to be looked now, held until the transaction ends."""
-    return await rows.lock_due(tx, ALL_PARTNERS, limit)
+    return await store.lock_due(tx, ALL_PARTNERS, limit)
 
 
 async def schedule_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
-    await rows.set_next_check(tx, ALL_PARTNERS, moments)
+    await store.set_next_check(tx, ALL_PARTNERS, moments)
 
 
 def download_url(tx: Tx, document: Document) -> str:
@@ -129,14 +128,14 @@ async def resolve_download(tx: Tx, document_id: UUID, expires: str, signature: s
 
 async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
     """The document, if it waits for its scan."""
-    document = await rows.find(tx, ALL_PARTNERS, document_id)
+    document = await store.find(tx, ALL_PARTNERS, document_id)
     return document if document is not None and document.scan_status == "pending_scan" else None
 
 
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record what the scanner found, once; the bytes of a rejected document are removed."""
     status: domain.ScanStatus = "rejected" if threat else "clean"
-    document = await rows.record_scan_result(tx, ALL_PARTNERS, document_id, status, threat[:255] if threat else None)
+    document = await store.record_scan_result(tx, ALL_PARTNERS, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
     await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
@@ -146,7 +145,7 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
 
 async def find_removable_key(tx: Tx, document_id: UUID) -> str | None:
     """The key of a document whose bytes nobody is to have any more; None when they are gone."""
-    document = await rows.find(tx, ALL_PARTNERS, document_id)
+    document = await store.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
         return None
     unwanted = document.deleted_at is not None or document.scan_status == "rejected"
@@ -155,32 +154,32 @@ async def find_removable_key(tx: Tx, document_id: UUID) -> str | None:
 
 async def mark_removed(tx: Tx, document_id: UUID) -> None:
     """Record that the bytes are gone."""
-    await rows.mark_removed(tx, ALL_PARTNERS, document_id)
+    await store.mark_removed(tx, ALL_PARTNERS, document_id)
 
 
 async def existing_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the storage's keys that belong to a document."""
-    return await rows.existing_keys(tx, ALL_PARTNERS, keys)
+    return await store.existing_keys(tx, ALL_PARTNERS, keys)
 
 
 async def record_trashed(tx: Tx, key: str, day: date) -> None:
     """Record that a blob which no document has goes into the trash."""
-    await rows.record_trashed(tx, ALL_PARTNERS, key, day)
+    await store.record_trashed(tx, ALL_PARTNERS, key, day)
 
 
 async def record_untrashed(tx: Tx, key: str) -> None:
     """Record that a blob lies in the trash no more."""
-    await rows.record_untrashed(tx, ALL_PARTNERS, key)
+    await store.record_untrashed(tx, ALL_PARTNERS, key)
 
 
 async def list_to_verify(tx: Tx, limit: int) -> list[Document]:
     """Documents whose bytes were read longest ago."""
-    return await rows.list_to_verify(tx, ALL_PARTNERS, limit)
+    return await store.list_to_verify(tx, ALL_PARTNERS, limit)
 
 
 async def mark_verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Record which documents have the bytes that they were stored with."""
-    await rows.mark_verified(tx, ALL_PARTNERS, found)
+    await store.mark_verified(tx, ALL_PARTNERS, found)
 
 
 def _signed_bytes(document_id: UUID, expires: int) -> bytes:

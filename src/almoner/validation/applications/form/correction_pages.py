@@ -20,11 +20,15 @@ from almoner.validation.applications.form.status_session import MAX_FORM, Status
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
-from almoner.validation.requests import domain as requests
+from almoner.validation.requests import domain as validation_requests_domain
 
 _LOOKED: Final = timedelta(minutes=10)
 """By then the registers have said what they know of the other number: what is missing then is missing."""
-_TOO_LATE: Final = (submissions_domain.InvalidState, agents_domain.InvalidState, requests.InvalidState)
+_TOO_LATE: Final = (
+    submissions_domain.InvalidState,
+    agents_domain.InvalidState,
+    validation_requests_domain.InvalidState,
+)
 """It was open since before somebody decided, or confirmed."""
 
 
@@ -105,7 +109,7 @@ class CorrectionPages(StatusBase):
                 times = corrected.check_records.request.corrections if corrected.check_records.request else 0
                 await notify_applicant(tx, seen.id, "missing", after=_LOOKED, of=f"number-{times}")
                 await self._record(tx, seen, "application.number_corrected")
-        except requests.UnchangedCorrection:
+        except validation_requests_domain.UnchangedCorrection:
             return await self.page(seen, code=422, problems={"number": "applied.number.same"}, typed=given)
         except _TOO_LATE:
             return await self.page(seen, late=True)

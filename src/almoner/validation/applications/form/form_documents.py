@@ -39,7 +39,7 @@ from almoner.validation.applications.form.form_session import (
 )
 from almoner.validation.applications.form.form_views import Notice
 from almoner.validation.applications.invites import service as invites
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import Kind
 
 _MOST_DRAINED: Final = 64 * 1024 * 1024
@@ -97,7 +97,7 @@ class FormDocumentPages(FormBase):
                 invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
                 invite.ensure_open(tx.now)
                 assert isinstance(stored, StoredFile), "documents are stored"
-                await handed_in.add_to_invite(tx, invite, kind, stored)
+                await submission_documents.add_to_invite(tx, invite, kind, stored)
                 await self.record_audit(tx, opened, "application.document_added", {"type": kind})
         except Problem as problem:
             if (key := problem_key(problem)) is None:
@@ -112,11 +112,11 @@ class FormDocumentPages(FormBase):
         """Take one back."""
         opened = await self._here(request)
         form = await self.read_form(opened)
-        named = self._ids.parse(handed_in.TYPE, str(form.get("remove", "")))
+        named = self._ids.parse(submission_documents.TYPE, str(form.get("remove", "")))
         async with self.db.write() as tx:
             invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
             invite.ensure_open(tx.now)
-            if named is not None and await handed_in.remove(tx, invite, named):
+            if named is not None and await submission_documents.remove(tx, invite, named):
                 await self.record_audit(tx, opened, "application.document_removed")
         return redirect_to(f"{opened.face.home}/documents?did=removed")
 
@@ -144,8 +144,8 @@ class FormDocumentPages(FormBase):
         chosen: str | None = None,
     ) -> Response:
         async with self.db.read() as tx:
-            found = await handed_in.list_of_invite(tx, opened.application.invite)
-            listed = [(one.document, tx.ids.text(handed_in.TYPE, one.id), one.type) for one in found]
+            found = await submission_documents.list_of_invite(tx, opened.application.invite)
+            listed = [(one.document, tx.ids.text(submission_documents.TYPE, one.id), one.type) for one in found]
         return self.views.documents(
             opened.face,
             listed,

@@ -14,16 +14,15 @@ from almoner.platform.jobs.queue import Job, JobDropped, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.pages.rendering import PageRenderer
-from almoner.validation.applications.documents import domain as documents
-from almoner.validation.applications.form import emails, notifications, service, store
-from almoner.validation.applications.form import status_emails as letters
+from almoner.validation.applications.documents import domain as documents_domain
+from almoner.validation.applications.form import emails, notifications, service, status_emails, store
 from almoner.validation.applications.form.notifications import NOTIFY_APPLICANT, NotificationKind, notify_applicant
-from almoner.validation.applications.submissions import domain as submissions
-from almoner.validation.decisions.appeals import domain as appeals
+from almoner.validation.applications.submissions import domain as submissions_domain
+from almoner.validation.decisions.appeals import domain as appeals_domain
 
 _FIRST_LOOK: Final = timedelta(minutes=10)
 """By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
-_OF_APPEALS: Final[Mapping[submissions.AppealStatus, NotificationKind]] = {
+_OF_APPEALS: Final[Mapping[submissions_domain.AppealStatus, NotificationKind]] = {
     "open": "appealed",
     "upheld": "upheld",
     "reversed": "reversed",
@@ -44,7 +43,7 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
 async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
     """All checks of applications have ended."""
     for event in events:
-        told = msgspec.convert(event.record(), submissions.SubmissionDecided)
+        told = msgspec.convert(event.record(), submissions_domain.SubmissionDecided)
         if told.status != "pending":
             await notify_applicant(tx, told.submission, told.status, of=str(told.id))
 
@@ -52,23 +51,23 @@ async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
 async def on_appeal_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Appeals were made or decided."""
     for event in events:
-        told = msgspec.convert(event.record(), appeals.AppealChanged)
+        told = msgspec.convert(event.record(), appeals_domain.AppealChanged)
         await notify_applicant(tx, told.submission, _OF_APPEALS[told.status], of=str(told.appeal))
 
 
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        told = msgspec.convert(event.record(), documents.DocumentScanned)
+        told = msgspec.convert(event.record(), documents_domain.DocumentScanned)
         if not told.clean:
             await notifications.notify_document_rejected(tx, told.document)
 
 
 reactions: Final = (
-    Reaction(submissions.CREATED, on_submission_created),
-    Reaction(submissions.DECIDED, on_submission_decided),
-    Reaction(appeals.CHANGED, on_appeal_changed),
-    Reaction(documents.SCANNED, on_document_scanned),
+    Reaction(submissions_domain.CREATED, on_submission_created),
+    Reaction(submissions_domain.DECIDED, on_submission_decided),
+    Reaction(appeals_domain.CHANGED, on_appeal_changed),
+    Reaction(documents_domain.SCANNED, on_document_scanned),
 )
 schedules: Final = (
     Schedule("applications.forget_drafts", service.next_expiry, service.delete_expired, every=timedelta(hours=1)),
@@ -88,7 +87,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
         if (kind := said["kind"]) not in get_args(NotificationKind):
             return JobDropped(f"there is no mail that says {kind}")
         async with work.db.read() as tx:
-            mail = await letters.build_status_email(
+            mail = await status_emails.build_status_email(
                 tx, pages, UUID(said["submission"]), cast("NotificationKind", kind), said["of"], job.due_at
             )
         if mail is None and kind == "missing":

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
 from almoner.validation.applications.form import drafts, store
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import check_statuses
 
@@ -58,5 +58,5 @@ async def send_link(tx: Tx, submission_id: UUID) -> bool:
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
     """The virus scanner has refused a document: who applies is to know, where it is an application's."""
-    if (submission_id := await handed_in.submission_of(tx, document_id)) is not None:
+    if (submission_id := await submission_documents.submission_of(tx, document_id)) is not None:
         await notify_applicant(tx, submission_id, "refused", of=str(document_id))

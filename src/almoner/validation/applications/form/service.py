@@ -23,7 +23,7 @@ from almoner.validation.applications.form import drafts, store
 from almoner.validation.applications.form.drafts import Draft, Handover, Problems, UnlistedNonprofit
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 
 MAILS: Final = Path(__file__).parent / "mails"
@@ -169,7 +169,7 @@ async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Appli
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Forget what was answered and handed in by invites that have expired, and whom they were mailed to; how many."""
     unused = await store.list_expired_invites(tx, ALL_PARTNERS, limit)
-    await handed_in.delete_of_invites(tx, unused)
+    await submission_documents.delete_of_invites(tx, unused)
     return len(unused) + await store.delete_expired(tx, ALL_PARTNERS, limit)
 
 

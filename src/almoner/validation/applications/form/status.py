@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from almoner.validation.applications.configurations.domain import Check
-from almoner.validation.applications.submissions import domain as submissions
+from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions.domain import CheckStatus, Submission
 from almoner.validation.applications.submissions.service import Requirement
-from almoner.validation.decisions.appeals import domain as appeals
+from almoner.validation.decisions.appeals import domain as appeals_domain
 from almoner.validation.decisions.appeals.domain import Appeal
 
 State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
@@ -61,8 +61,8 @@ def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check,
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
     if appeal is not None and appeal.awaits_outcome:
-        return dict(appeals.check_statuses(submission, appeal.overridden_checks))
-    live = appeals.check_statuses(submission, ())
+        return dict(appeals_domain.check_statuses(submission, appeal.overridden_checks))
+    live = appeals_domain.check_statuses(submission, ())
     if submission.status != "failed":
         return dict(live)
     failed = submission.failure_reasons or {}
@@ -95,7 +95,7 @@ def _reason(check: Check, submission: Submission) -> str:
     parts = submission.check_records
     match check:
         case "validation_request":
-            code = submissions.nonprofit_rejection_reason(parts) or told.get("rejectionReasonCode") or "other"
+            code = submissions_domain.nonprofit_rejection_reason(parts) or told.get("rejectionReasonCode") or "other"
             return f"applied.reason.request.{code}"
         case "agent_verification":
             code = (parts.agent.rejection_code if parts.agent else None) or "other"
@@ -121,7 +121,7 @@ def open_document_checks(submission: Submission) -> list[Check]:
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
-    if submission.status != "failed" or not appeals.is_reversible(submission.check_records.agent):
+    if submission.status != "failed" or not appeals_domain.is_reversible(submission.check_records.agent):
         return False
     return appeal is None or appeal.completed_at is not None
 
@@ -130,4 +130,4 @@ def appeal_text_problem(text: str) -> str | None:
     """What is wrong with the text of an appeal, by the key of what is said of it."""
     if not text:
         return "applied.appeal.missing"
-    return "applied.appeal.long" if len(text) > appeals.MAX_TEXT else None
+    return "applied.appeal.long" if len(text) > appeals_domain.MAX_TEXT else None

@@ -27,7 +27,7 @@ from almoner.validation.applications.form.form_session import LinkExpired, redir
 from almoner.validation.applications.form.resend_link_pages import LinkPages
 from almoner.validation.applications.form.status_session import MAX_FORM, StatusBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import InvalidState
@@ -145,7 +145,7 @@ class StatusPages(StatusBase):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)
                 checked = EvidenceTargets(held.validation_request_id, held.agent_verification_id)
-                await handed_in.add_to_submission(tx, partner, held.id, checked, chosen, stored)
+                await submission_documents.add_to_submission(tx, partner, held.id, checked, chosen, stored)
                 await self._record(tx, seen, "application.evidence_added")
         except InvalidState:
             return await self.page(seen, late=True)

@@ -22,7 +22,7 @@ from almoner.validation.applications.form.view_models import (
     mask_email,
     registry_name,
 )
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import Submission
@@ -92,7 +92,7 @@ async def load_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
         found,
         await appeals.find_latest(tx, partner, found.id),
         await partners.get(tx, partner),
-        await handed_in.list_of_submission(tx, partner, found.id),
+        await submission_documents.list_of_submission(tx, partner, found.id),
         await language_of(tx, found.id),
     )
 

@@ -16,7 +16,7 @@ from almoner.validation.applications.form.drafts import ApplicantDetails, Step
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteExpired, InviteInvalidState
-from almoner.validation.applications.submission_documents import service as handed_in
+from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import (
@@ -156,4 +156,4 @@ async def find_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
 
 async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
     """What was handed in so far."""
-    return await handed_in.list_of_invite(tx, invite)
+    return await submission_documents.list_of_invite(tx, invite)

@@ -8,7 +8,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.validation.applications.invites import service as invites
+from almoner.validation.applications.invites import service
 from almoner.validation.applications.invites.domain import InvalidConfiguration
 from almoner.validation.applications.invites.schemas import (
     ValidationInviteIn,
@@ -26,18 +26,18 @@ routes = Routes("Validation invites")
 async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) -> ListResponse[ValidationInviteOut]:
     """List validation invites, newest first."""
     page = call.page(query)
-    rows, total = await invites.page(call.tx, call.partner, page)
+    rows, total = await service.page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))
 async def create_validation_invite(call: ApiCall, body: ValidationInviteIn) -> ValidationInviteOut:
     """Invite an applicant to the hosted form: one link for one submission, open for seven days."""
-    wish = invites.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
-    return invite_out(call.tx, await invites.create(call.tx, call.partner, wish))
+    wish = service.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
+    return invite_out(call.tx, await service.create(call.tx, call.partner, wish))
 
 
 @routes.get("/v1/validation-invites/{id}", key=SECRET, scope="validation_invites:read")
 async def get_validation_invite(call: ApiCall, id: InviteId) -> ValidationInviteOut:
     """Retrieve a validation invite."""
-    return invite_out(call.tx, await invites.get(call.tx, call.partner, id))
+    return invite_out(call.tx, await service.get(call.tx, call.partner, id))

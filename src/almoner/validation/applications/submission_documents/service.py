@@ -19,7 +19,7 @@ from almoner.validation.applications.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
 from almoner.validation.applications.submission_documents.store import DocumentLink
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 TYPE: Final = "validationsubmissiondocument"
 
@@ -49,7 +49,7 @@ async def _attach(tx: Tx, partner: Partner, checked: EvidenceTargets, handed_in:
     for one in handed_in:
         shows[one.type].append(one.document.id)
     if checked.request_id is not None and (evidence := shows["validation_request"]):
-        await requests.attach_stored_documents(tx, partner, checked.request_id, evidence)
+        await validation_requests.attach_stored_documents(tx, partner, checked.request_id, evidence)
     if checked.agent_id is not None and (evidence := shows["agent_verification"]):
         await agents.attach_documents(tx, partner, checked.agent_id, evidence)
 

@@ -9,11 +9,17 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.validation.agents import service as agents
-from almoner.validation.applications.submissions import domain, loader, schemas, search_text, store
-from almoner.validation.applications.submissions import submission_evaluation as evaluating
+from almoner.validation.applications.submissions import (
+    domain,
+    loader,
+    schemas,
+    search_text,
+    store,
+    submission_evaluation,
+)
 from almoner.validation.applications.submissions.domain import Submission
 from almoner.validation.applications.submissions.requirements import may_correct_number
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
@@ -23,7 +29,7 @@ async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str)
 
     Raises NotFound, InvalidState.
     """
-    held = await evaluating.lock(tx, scope, submission_id)
+    held = await submission_evaluation.lock(tx, scope, submission_id)
     agent = held.check_records.agent
     if not ((held.open or held.resumed_by_appeal) and agent is not None and agent.unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
@@ -43,11 +49,13 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
         raise NotFound
     if (request_id := row["validation_request_id"]) is not None:
         # What rests on the request, or decides it, at this moment is waited for, and seen below.
-        await requests.lock_exclusively(tx, request_id)
-    held = await evaluating.lock(tx, scope, submission_id)
+        await validation_requests.lock_exclusively(tx, request_id)
+    held = await submission_evaluation.lock(tx, scope, submission_id)
     if held.validation_request_id is None or not may_correct_number(held):
         raise domain.InvalidState("its number is corrected no more")
-    await requests.correct_number(tx, Partner(held.partner_id), held.validation_request_id, registry_name, given)
+    await validation_requests.correct_number(
+        tx, Partner(held.partner_id), held.validation_request_id, registry_name, given
+    )
     await store.add_words(tx, held.id, search_text.number_text(given))
     return await _emit_updated(tx, held)
 

@@ -13,7 +13,7 @@ from almoner.validation.applications.submission_documents.domain import (
     SubmissionDocument,
     SubmissionNotFound,
 )
-from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions import service
 from almoner.validation.applications.submissions.domain import InvalidState
 
 
@@ -40,7 +40,7 @@ async def upload_to_submission(
     """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
     named = tx.ids.parse("validationsubmission", text)
     try:
-        found = None if named is None else await submissions.lock(tx, partner, named)
+        found = None if named is None else await service.lock(tx, partner, named)
     except NotFound:
         found = None
     if found is None:

@@ -11,20 +11,19 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs.background_tasks import JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, Result
-from almoner.validation.agents import domain as agents
-from almoner.validation.applications.configurations import domain as configurations
+from almoner.validation.agents import domain as agents_domain
+from almoner.validation.applications.configurations import domain as configurations_domain
 from almoner.validation.applications.configurations.domain import Check, ConfigurationChanged
-from almoner.validation.applications.submissions import service
-from almoner.validation.applications.submissions import submission_evaluation as evaluating
-from almoner.validation.ongoing.eligibility import domain as eligibility
-from almoner.validation.ongoing.monitoring import domain as monitoring
+from almoner.validation.applications.submissions import service, submission_evaluation
+from almoner.validation.ongoing.eligibility import domain as eligibility_domain
+from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 
 async def evaluate(work: JobContext, job: Job) -> Result:
     """Evaluate one submission. A second run finds it answered."""
     async with work.db.write() as tx:
-        await evaluating.evaluate(tx, UUID(job.payload["submission"]))
+        await submission_evaluation.evaluate(tx, UUID(job.payload["submission"]))
     return JobDone()
 
 
@@ -58,13 +57,13 @@ _on_eligibility: Final = _reaction_of("eligibility", "eligibilitysubscription")
 
 reactions: Final = (
     Reaction(DECIDED, on_request_decided),
-    Reaction(agents.EVENTS["approved"], _on_agent),
-    Reaction(agents.EVENTS["rejected"], _on_agent),
-    Reaction(monitoring.UPDATED, _on_monitoring),
-    Reaction(monitoring.STATUS_CHANGED, _on_monitoring),
-    Reaction(eligibility.UPDATED, _on_eligibility),
-    Reaction(eligibility.ENDED, _on_eligibility),
-    Reaction(configurations.CHANGED, on_configuration_changed),
+    Reaction(agents_domain.EVENTS["approved"], _on_agent),
+    Reaction(agents_domain.EVENTS["rejected"], _on_agent),
+    Reaction(monitoring_domain.UPDATED, _on_monitoring),
+    Reaction(monitoring_domain.STATUS_CHANGED, _on_monitoring),
+    Reaction(eligibility_domain.UPDATED, _on_eligibility),
+    Reaction(eligibility_domain.ENDED, _on_eligibility),
+    Reaction(configurations_domain.CHANGED, on_configuration_changed),
 )
 schedules: Final = (
     Schedule(

@@ -13,7 +13,7 @@ from almoner.validation.applications.submissions import store
 from almoner.validation.applications.submissions.domain import CheckRecords, Submission
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 
 async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> list[Submission]:
@@ -26,7 +26,7 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
         return list(_present(row[column] for row in rows))
 
     known_configurations = await configurations.find_many(tx, partner, named("configuration_id"))
-    known_requests = await requests.find_many(tx, partner, named("validation_request_id"))
+    known_requests = await validation_requests.find_many(tx, partner, named("validation_request_id"))
     known_monitoring = await monitoring.find_many(tx, partner, named("monitoring_subscription_id"))
     known_eligibility = await eligibility.find_many(tx, partner, named("eligibility_subscription_id"))
     known_agents = await agents.find_many(tx, partner, named("agent_verification_id"))

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.validation.applications.submissions import search_text
-from almoner.validation.applications.submissions import store_previous as store_earlier
+from almoner.validation.applications.submissions import search_text, store_previous
 
 _MOST: Final = 100
 
@@ -41,5 +40,5 @@ async def find(
     if wrong:
         raise IncorrectParams(*wrong)
     words = search_text.search_words_of(query)
-    rows = await store_earlier.list_previous(tx, partner, organisations, requests, words, _MOST + 1)
+    rows = await store_previous.list_previous(tx, partner, organisations, requests, words, _MOST + 1)
     return PreviousApplications([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)

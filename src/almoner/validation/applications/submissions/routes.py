@@ -17,9 +17,7 @@ from almoner.validation.applications.submission_documents import service as subm
 from almoner.validation.applications.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
 from almoner.validation.applications.submission_documents.domain import SubmissionNotFound
 from almoner.validation.applications.submission_documents.service import ValidationSubmissionDocumentOut
-from almoner.validation.applications.submissions import document_uploads as documents
-from almoner.validation.applications.submissions import previous
-from almoner.validation.applications.submissions import service as submissions
+from almoner.validation.applications.submissions import document_uploads, previous, service
 from almoner.validation.applications.submissions.domain import (
     DocumentNotFound,
     InvalidConfigurationId,
@@ -62,7 +60,7 @@ async def list_validation_submissions(
 ) -> ListResponse[ValidationSubmissionOut]:
     """List validation submissions."""
     page = call.page(query)
-    rows, total = await submissions.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -95,7 +93,7 @@ async def create_validation_submission(call: ApiCall, body: ValidationSubmission
     """
     if call.caller.kind is not SECRET:
         _ensure_may_apply(body)
-    made = submission_out(call.tx, await submissions.create(call.tx, call.partner, body.to_input()))
+    made = submission_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
     return made if call.caller.kind is SECRET else without_personal_data(made)
 
 
@@ -114,7 +112,7 @@ def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
 @routes.get("/v1/validation-submissions/{id}", key=SECRET, scope="validation_submissions:read")
 async def get_validation_submission(call: ApiCall, id: SubmissionId) -> ValidationSubmissionOut:
     """Retrieve a validation submission: where each check stands, and what is missing."""
-    return submission_out(call.tx, await submissions.get(call.tx, call.partner, id))
+    return submission_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/validation-submissions/{id}/documents", key=SECRET, scope="validation_submissions:read")
@@ -122,7 +120,7 @@ async def list_validation_submission_documents(
     call: ApiCall, id: SubmissionId, query: ValidationSubmissionDocumentsQuery
 ) -> ListResponse[ValidationSubmissionDocumentOut]:
     """List the documents of a validation submission, in one page."""
-    found = await submissions.get(call.tx, call.partner, id)
+    found = await service.get(call.tx, call.partner, id)
     rows = await submission_documents.list_of_submission(call.tx, call.partner, found.id)
     return call.whole_list(rows, lambda row: submission_documents.record(call.tx, row), query)
 
@@ -149,12 +147,14 @@ async def create_validation_submission_document(
     A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
     documents of open invites alone.
     """
-    documents.ensure_may_upload(call.caller.kind, body.validation_invite_id)
+    document_uploads.ensure_may_upload(call.caller.kind, body.validation_invite_id)
     if body.validation_invite_id is not None:
-        made = await documents.upload_to_invite(call.tx, call.partner, body.validation_invite_id, body.type, upload)
+        made = await document_uploads.upload_to_invite(
+            call.tx, call.partner, body.validation_invite_id, body.type, upload
+        )
     else:
         named = body.validation_submission_id or ""
-        made = await documents.upload_to_submission(call.tx, call.partner, named, body.type, upload)
+        made = await document_uploads.upload_to_submission(call.tx, call.partner, named, body.type, upload)
     return submission_documents.record(call.tx, made)
 
 

@@ -25,10 +25,17 @@ from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteNotFound
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets
-from almoner.validation.applications.submissions import corrections as correcting
-from almoner.validation.applications.submissions import domain, loader, schemas, search_text, start_checks, store
-from almoner.validation.applications.submissions import store_erasure as store_forgetting
-from almoner.validation.applications.submissions import submission_evaluation as evaluating
+from almoner.validation.applications.submissions import (
+    corrections,
+    domain,
+    loader,
+    schemas,
+    search_text,
+    start_checks,
+    store,
+    store_erasure,
+    submission_evaluation,
+)
 from almoner.validation.applications.submissions.domain import (
     Applicant,
     CheckRecords,
@@ -45,8 +52,8 @@ from almoner.validation.applications.submissions.requirements import requirement
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.applications.submissions.start_checks import CheckSubject
 from almoner.validation.ongoing.monitoring import service as monitoring
-from almoner.validation.requests import domain as requests_domain
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import domain as validation_requests_domain
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import ValidationRequest
 
 Scope = Partner | AllPartners
@@ -182,16 +189,16 @@ async def _find_nonprofit(
     details = _complete_details(asked.details or NonprofitInput())
     if not configuration.runs_check("validation_request"):
         return _NonprofitSubject(await _get_listed(tx, partner, details), None)
-    before = await requests.find_accepted(tx, partner, details)
+    before = await validation_requests.find_accepted(tx, partner, details)
     if before is not None and before.organisation_id is not None:
         known = await organisations.get(tx, partner, before.organisation_id)
         if known.active:
             return _NonprofitSubject(known, before)  # it is not asked again
-    return _NonprofitSubject(None, await requests.create(tx, partner, details))
+    return _NonprofitSubject(None, await validation_requests.create(tx, partner, details))
 
 
-def _complete_details(said: NonprofitInput) -> requests_domain.NonprofitDetails:
-    return requests_domain.NonprofitDetails(
+def _complete_details(said: NonprofitInput) -> validation_requests_domain.NonprofitDetails:
+    return validation_requests_domain.NonprofitDetails(
         said.name or "",
         said.registry_name or "",
         said.registry_number or "",
@@ -220,7 +227,7 @@ def _ensure_active(found: Organisation) -> Organisation:
 async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject:
     named = tx.ids.parse("validationrequest", monitoring.strip_test_suffix(tx, text))
     try:
-        found = await requests.get(tx, partner, named) if named else None
+        found = await validation_requests.get(tx, partner, named) if named else None
     except NotFound:
         found = None
     if found is None:
@@ -232,7 +239,7 @@ async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject
     return _NonprofitSubject(_ensure_active(await organisations.get(tx, partner, found.organisation_id)), found, text)
 
 
-async def _get_listed(tx: Tx, partner: Partner, details: requests_domain.NonprofitDetails) -> Organisation:
+async def _get_listed(tx: Tx, partner: Partner, details: validation_requests_domain.NonprofitDetails) -> Organisation:
     """The organisation of a number: a configuration without a validation request has nobody else to ask."""
     try:
         found = await organisations.get_by_number(
@@ -296,7 +303,7 @@ async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
 
 async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock one until the transaction ends. Raises NotFound."""
-    return await evaluating.lock(tx, scope, submission_id)
+    return await submission_evaluation.lock(tx, scope, submission_id)
 
 
 async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
@@ -318,20 +325,20 @@ async def overturn(
     ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
     NotFound, InvalidState.
     """
-    held = await evaluating.lock(tx, scope, submission_id)
+    held = await submission_evaluation.lock(tx, scope, submission_id)
     held = replace(
         held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
     )
     await store.override_checks(tx, held.id, held.overridden_checks)
-    await evaluating.set_organisation(tx, held)
+    await submission_evaluation.set_organisation(tx, held)
     if status != "failed":
-        return await evaluating.apply_transition(tx, held, held.with_status(status, None, tx.now))
-    return await evaluating.update_failure_reasons(tx, held)
+        return await submission_evaluation.apply_transition(tx, held, held.with_status(status, None, tx.now))
+    return await submission_evaluation.update_failure_reasons(tx, held)
 
 
 async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
     """Verify the applicant at another address; None where limits forbid a mail. Raises NotFound, InvalidState."""
-    return await correcting.correct_address(tx, scope, submission_id, email)
+    return await corrections.correct_address(tx, scope, submission_id, email)
 
 
 async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str) -> Submission:
@@ -339,7 +346,7 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
-    return await correcting.correct_number(tx, scope, submission_id, registry_name, number)
+    return await corrections.correct_number(tx, scope, submission_id, registry_name, number)
 
 
 async def corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
@@ -360,7 +367,9 @@ async def propagate_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None
 async def propagate_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
     for submission_id in await store.lock_failed_of_requests(tx, ALL_PARTNERS, request_ids):
-        await evaluating.set_organisation(tx, await evaluating.lock(tx, ALL_PARTNERS, submission_id))
+        await submission_evaluation.set_organisation(
+            tx, await submission_evaluation.lock(tx, ALL_PARTNERS, submission_id)
+        )
     await propagate_check_results(tx, "validation_request", request_ids)
 
 
@@ -376,7 +385,7 @@ async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
     """
     return sum(
         [
-            await store_forgetting.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
+            await store_erasure.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
             for ended, after in domain.ERASE_AFTER.items()
         ]
     )
@@ -386,6 +395,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_forgetting.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.kit.states import Lifecycle
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.configurations.domain import Check
-from almoner.validation.applications.submissions import domain as submissions
+from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions.domain import AppealStatus, CheckStatus, Submission
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
@@ -93,7 +93,7 @@ def overridden_checks(submission: Submission) -> tuple[Check, ...]:
     agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.
     """
     stands, refused = _independent_checks(submission), submission.failure_reasons or {}
-    failed = submissions.failed_checks(submissions.check_statuses(submission))
+    failed = submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
     return tuple(one for one in failed if one in refused and one not in stands)
 
 
@@ -110,7 +110,7 @@ def _independent_checks(submission: Submission) -> set[Check]:
 
 def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mapping[Check, CheckStatus]:
     """How the checks stand, with those of a reversed appeal."""
-    found = submissions.check_statuses(submission)
+    found = submissions_domain.check_statuses(submission)
     return {check: "passed" if check in overruled else standing for check, standing in found.items()}
 
 

@@ -9,10 +9,10 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, Result
-from almoner.validation.agents import domain as agents
+from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
-from almoner.validation.ongoing.eligibility import domain as eligibility
-from almoner.validation.ongoing.monitoring import domain as monitoring
+from almoner.validation.ongoing.eligibility import domain as eligibility_domain
+from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 
 
 async def complete_reversal(work: JobContext, job: Job) -> Result:
@@ -34,12 +34,12 @@ def _reaction_of(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awai
 
 
 reactions: Final = (
-    Reaction(agents.EVENTS["approved"], _reaction_of("agent", "agentverification")),
-    Reaction(agents.EVENTS["rejected"], _reaction_of("agent", "agentverification")),
-    Reaction(monitoring.UPDATED, _reaction_of("monitoring", "monitoringsubscription")),
-    Reaction(monitoring.STATUS_CHANGED, _reaction_of("monitoring", "monitoringsubscription")),
-    Reaction(eligibility.UPDATED, _reaction_of("eligibility", "eligibilitysubscription")),
-    Reaction(eligibility.ENDED, _reaction_of("eligibility", "eligibilitysubscription")),
+    Reaction(agents_domain.EVENTS["approved"], _reaction_of("agent", "agentverification")),
+    Reaction(agents_domain.EVENTS["rejected"], _reaction_of("agent", "agentverification")),
+    Reaction(monitoring_domain.UPDATED, _reaction_of("monitoring", "monitoringsubscription")),
+    Reaction(monitoring_domain.STATUS_CHANGED, _reaction_of("monitoring", "monitoringsubscription")),
+    Reaction(eligibility_domain.UPDATED, _reaction_of("eligibility", "eligibilitysubscription")),
+    Reaction(eligibility_domain.ENDED, _reaction_of("eligibility", "eligibilitysubscription")),
 )
 schedules: Final = (
     Schedule("appeals.forget_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1)),

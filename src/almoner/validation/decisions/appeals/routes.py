@@ -8,7 +8,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.validation.applications.submissions.domain import InvalidState
-from almoner.validation.decisions.appeals import service as appeals
+from almoner.validation.decisions.appeals import service
 from almoner.validation.decisions.appeals.schemas import AppealIn, AppealOut, appeal_out
 
 AppealId = Annotated[UUID, PathId("appeal")]
@@ -28,10 +28,10 @@ async def create_appeal(call: ApiCall, id: SubmissionId, body: AppealIn) -> Appe
 
     The applicant can do the same on the application's own page. One appeal is open at a time.
     """
-    return appeal_out(call.tx, await appeals.create(call.tx, call.partner, id, body.text, "partner"))
+    return appeal_out(call.tx, await service.create(call.tx, call.partner, id, body.text, "partner"))
 
 
 @routes.get("/v1/appeals/{id}", key=SECRET, scope="validation_submissions:read")
 async def get_appeal(call: ApiCall, id: AppealId) -> AppealOut:
     """Retrieve an appeal."""
-    return appeal_out(call.tx, await appeals.get(call.tx, call.partner, id))
+    return appeal_out(call.tx, await service.get(call.tx, call.partner, id))

@@ -22,7 +22,7 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, Subject
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
@@ -117,7 +117,7 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     if parts.eligibility is not None:
         await eligibility.resume_after_appeal(tx, parts.eligibility.id)
     if parts.request is not None and parts.request.status == "rejected":  # not by another submission's appeal already
-        await requests.reverse(tx, ALL_PARTNERS, parts.request.id, anew)
+        await validation_requests.reverse(tx, ALL_PARTNERS, parts.request.id, anew)
     if parts.agent is not None and parts.agent.status == "rejected":
         confirmed = held.created_at if held.appellant == "applicant" else None
         await agents.reverse(tx, ALL_PARTNERS, parts.agent.id, anew, confirmed)

@@ -22,7 +22,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     KnownActivities,
     Occasion,
 )
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 _FIRST: Final = frozenset({"pending", "pending_validation_request"})
 
@@ -51,7 +51,7 @@ async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> Eligibi
 async def _apply_request_decision(tx: Tx, held: EligibilitySubscription) -> EligibilitySubscription:
     """What its validation request has come to since: its organisation, or the end (settled 5)."""
     assert held.validation_request_id is not None, "it waits for one"
-    request = await requests.get(tx, Partner(held.partner_id), held.validation_request_id)
+    request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request_id)
     if request.status == "rejected":
         failed = held.failed(tx.now)
         await end_subscription(tx, failed)

@@ -15,8 +15,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import ConfigurationChanged
-from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
-from almoner.validation.ongoing.eligibility import service
+from almoner.validation.ongoing.eligibility import eligibility_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 
@@ -24,7 +23,7 @@ async def evaluate(work: JobContext, job: Job) -> Result:
     """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
     async with work.db.write() as tx:
         subscription = UUID(job.payload["subscription"])
-        await evaluating.evaluate(tx, subscription, job.payload["occasion"])
+        await eligibility_evaluation.evaluate(tx, subscription, job.payload["occasion"])
     return JobDone()
 
 

@@ -10,7 +10,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.wire import PageQuery
-from almoner.validation.ongoing.eligibility import service as eligibility
+from almoner.validation.ongoing.eligibility import service
 from almoner.validation.ongoing.eligibility.domain import (
     AlreadyCancelled,
     EntityNotFound,
@@ -40,7 +40,7 @@ async def list_eligibility_subscriptions(
 ) -> ListResponse[EligibilitySubscriptionOut]:
     """List eligibility subscriptions, newest first."""
     page = call.page(query)
-    rows, total = await eligibility.page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(query))
     return call.listing(page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -52,13 +52,13 @@ async def list_eligibility_subscriptions(
 )
 async def create_eligibility_subscription(call: ApiCall, body: EligibilitySubscriptionIn) -> EligibilitySubscriptionOut:
     """Have it decided whether what a nonprofit does is what you support, now and whenever that changes."""
-    return subscription_out(call.tx, await eligibility.create(call.tx, call.partner, body.to_input()))
+    return subscription_out(call.tx, await service.create(call.tx, call.partner, body.to_input()))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}", key=SECRET, scope="eligibility_subscriptions:read")
 async def get_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
     """Retrieve an eligibility subscription."""
-    return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/eligibility-subscriptions/{id}/history", key=SECRET, scope="eligibility_subscriptions:read")
@@ -67,7 +67,7 @@ async def list_eligibility_history(
 ) -> ListResponse[EligibilityEvaluationOut]:
     """List the decisions with what each rested on: the rule of every activity, and what was left out."""
     page = call.page(query)
-    rows, total = await eligibility.history(call.tx, call.partner, id, page)
+    rows, total = await service.history(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -82,8 +82,8 @@ async def update_eligibility_subscription(
 ) -> EligibilitySubscriptionOut:
     """Change an eligibility subscription's metadata, key by key. Nothing else of it can change."""
     if body.metadata is UNSET:
-        return subscription_out(call.tx, await eligibility.get(call.tx, call.partner, id))
-    return subscription_out(call.tx, await eligibility.change_metadata(call.tx, call.partner, id, body.metadata))
+        return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.change_metadata(call.tx, call.partner, id, body.metadata))
 
 
 @routes.post(
@@ -94,4 +94,4 @@ async def update_eligibility_subscription(
 )
 async def cancel_eligibility_subscription(call: ApiCall, id: SubscriptionId) -> EligibilitySubscriptionOut:
     """Cancel an eligibility subscription: it is not evaluated any more, and keeps its last results."""
-    return subscription_out(call.tx, await eligibility.cancel(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))

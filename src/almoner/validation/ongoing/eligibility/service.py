@@ -18,8 +18,14 @@ from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.ongoing.eligibility import domain, schemas, store, store_evidence, triggers
-from almoner.validation.ongoing.eligibility import eligibility_evaluation as evaluating
+from almoner.validation.ongoing.eligibility import (
+    domain,
+    eligibility_evaluation,
+    schemas,
+    store,
+    store_evidence,
+    triggers,
+)
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
     EVALUATED_STATUSES,
@@ -35,7 +41,7 @@ from almoner.validation.ongoing.eligibility.domain import (
 )
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
@@ -104,7 +110,7 @@ async def _find_entity(tx: Tx, partner: Partner, asked: SubscriptionInput) -> tu
     text = asked.validation_request_id or ""
     wanted = tx.ids.parse("validationrequest", text)
     try:
-        request = await requests.get(tx, partner, wanted) if wanted else None
+        request = await validation_requests.get(tx, partner, wanted) if wanted else None
     except NotFound:
         request = None
     if request is None:
@@ -168,7 +174,7 @@ async def change_metadata(
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> EligibilitySubscription:
     """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
     cancelled = (await _lock(tx, partner, subscription_id)).cancelled(tx.now)
-    await evaluating.end_subscription(tx, cancelled)
+    await eligibility_evaluation.end_subscription(tx, cancelled)
     return cancelled
 
 
@@ -176,7 +182,7 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
     held = await _lock(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
-        await evaluating.store_transition(tx, held.resumed(tx.now))
+        await eligibility_evaluation.store_transition(tx, held.resumed(tx.now))
         await _enqueue_evaluations(tx, [held.id], "created")
 
 
@@ -203,9 +209,9 @@ async def set_results(
         ActivityFinding(code, BY_SANDBOX, code in held.suggested, "rejected" if code in turned_down else "confirmed")
         for code in results.confirmed
     )
-    known = await evaluating.known_activities_of(tx, held)
-    allowed = await evaluating.allowed_activities_of(tx, held)
-    return await evaluating.record_evaluation(tx, held, known, allowed, results, findings, "simulated")
+    known = await eligibility_evaluation.known_activities_of(tx, held)
+    allowed = await eligibility_evaluation.allowed_activities_of(tx, held)
+    return await eligibility_evaluation.record_evaluation(tx, held, known, allowed, results, findings, "simulated")
 
 
 async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:

@@ -18,8 +18,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistLoadEvent
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
 from almoner.validation.applications.configurations.domain import ConfigurationChanged
-from almoner.validation.ongoing.monitoring import monitoring_evaluation as evaluating
-from almoner.validation.ongoing.monitoring import service
+from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 
@@ -27,7 +26,7 @@ async def evaluate(screener: Screener, work: JobContext, job: Job) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
 
     async def look(tx: Tx) -> None:
-        await evaluating.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
+        await monitoring_evaluation.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
 
     await screener.run_with_lists(work.db, look)
     return JobDone()

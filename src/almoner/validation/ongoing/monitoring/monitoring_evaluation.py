@@ -7,10 +7,9 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
-from almoner.validation.ongoing.monitoring import domain, service, store
-from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
+from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, service, store
 from almoner.validation.ongoing.monitoring.domain import NO_EVIDENCE, MonitoringSubscription, Occasion
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 
 
 async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
@@ -21,14 +20,14 @@ async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: 
     now = await _apply_request_decision(tx, held) if held.status == "pending_validation_request" else held
     if now.is_watched and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
-        seen = await looking.collect_evidence(tx, screener, organisation, now)
-        flags = await looking.compliance_flags_of(tx, now)
+        seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
+        flags = await monitoring_evidence.compliance_flags_of(tx, now)
         looked = now.with_evidence(seen, search_text(organisation.shown_name), tx.now, flags)
         await service.store_and_emit(
             tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
-        flags = await looking.compliance_flags_of(tx, now)
+        flags = await monitoring_evidence.compliance_flags_of(tx, now)
         told = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
         await service.store_and_emit(tx, now, told, occasion, (), flags)
 
@@ -37,7 +36,7 @@ async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> Monit
     """What became of the request that it waits for."""
     assert held.validation_request_id is not None, "it waits for one"
     partner = Partner(held.partner_id)
-    request = await requests.get(tx, partner, held.validation_request_id)
+    request = await validation_requests.get(tx, partner, held.validation_request_id)
     if request.status == "accepted" and request.organisation_id is not None:
         organisation = await organisations.get(tx, partner, request.organisation_id)
         moved = held.with_organisation(organisation.id, search_text(organisation.shown_name))

@@ -9,7 +9,7 @@ from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.wire import PageQuery
-from almoner.validation.ongoing.monitoring import service as monitoring
+from almoner.validation.ongoing.monitoring import service
 from almoner.validation.ongoing.monitoring.domain import AlreadyCancelled, EntityNotFound, OrganisationNotActive
 from almoner.validation.ongoing.monitoring.schemas import (
     MonitoringChangeOut,
@@ -32,13 +32,13 @@ async def list_monitoring_subscriptions(
 ) -> ListResponse[MonitoringSubscriptionOut]:
     """List monitoring subscriptions, newest first unless sorted by name."""
     page = call.page(query)
-    rows, total = await monitoring.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.listing(
         page,
         rows,
         total,
         lambda row: subscription_out(call.tx, row),
-        lambda row: monitoring.position_of(row, query.sort),
+        lambda row: service.position_of(row, query.sort),
     )
 
 
@@ -53,14 +53,14 @@ async def create_monitoring_subscription(call: ApiCall, body: MonitoringSubscrip
 
     With a validation request it begins once that is accepted. The results are known a moment after the answer.
     """
-    made = await monitoring.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
+    made = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
     return subscription_out(call.tx, made)
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")
 async def get_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
     """Retrieve a monitoring subscription."""
-    return subscription_out(call.tx, await monitoring.get(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}/history", key=SECRET, scope="monitoring_subscriptions:read")
@@ -69,7 +69,7 @@ async def list_monitoring_history(
 ) -> ListResponse[MonitoringChangeOut]:
     """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
     page = call.page(query)
-    rows, total = await monitoring.history(call.tx, call.partner, id, page)
+    rows, total = await service.history(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, change_out, lambda row: (row.id.bytes,))
 
 
@@ -81,4 +81,4 @@ async def list_monitoring_history(
 )
 async def cancel_monitoring_subscription(call: ApiCall, id: SubscriptionId) -> MonitoringSubscriptionOut:
     """Cancel a monitoring subscription. Its results stay as they are."""
-    return subscription_out(call.tx, await monitoring.cancel(call.tx, call.partner, id))
+    return subscription_out(call.tx, await service.cancel(call.tx, call.partner, id))

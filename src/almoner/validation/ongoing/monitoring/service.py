@@ -21,8 +21,7 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import domain, schemas, store, store_evidence, triggers
-from almoner.validation.ongoing.monitoring import monitoring_evidence as looking
+from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, schemas, store, store_evidence, triggers
 from almoner.validation.ongoing.monitoring.domain import (
     NO_EVIDENCE,
     EntityNotFound,
@@ -38,7 +37,7 @@ from almoner.validation.ongoing.monitoring.domain import (
 )
 from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsOut as MonitoringResultsOut
 from almoner.validation.ongoing.monitoring.schemas import MonitoringSubscriptionOut
-from almoner.validation.requests import service as requests
+from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import ValidationRequest
 
 Scope = Partner | AllPartners
@@ -109,7 +108,7 @@ async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation
 async def _get_request(tx: Tx, partner: Partner, text: str) -> ValidationRequest:
     named = tx.ids.parse("validationrequest", text)
     try:
-        found = await requests.get(tx, partner, named) if named else None
+        found = await validation_requests.get(tx, partner, named) if named else None
     except NotFound:
         found = None
     if found is None:
@@ -149,7 +148,7 @@ async def _with_newer_lists(tx: Tx, found: Sequence[MonitoringSubscription]) -> 
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
     since = await store.list_compared_versions(tx, ALL_PARTNERS)
-    return [looking.with_newer_lists(one, since) for one in found]
+    return [monitoring_evidence.with_newer_lists(one, since) for one in found]
 
 
 def position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
@@ -193,7 +192,7 @@ async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) 
     Its records are held before it is asked who else does: whoever begins to watch it meanwhile is seen, or comes after.
     """
     organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
-    records = await looking.screened_subjects_of(tx, organisation, held)
+    records = await monitoring_evidence.screened_subjects_of(tx, organisation, held)
     for who in records:
         await matches.lock(tx, who)
     if not await store.find_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
@@ -209,9 +208,9 @@ async def simulate_results(
     if not held.is_watched or held.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    flags = await looking.compliance_flags_of(tx, held)
+    flags = await monitoring_evidence.compliance_flags_of(tx, held)
     now = (await _with_newer_lists(tx, [held]))[0]
-    known = await looking.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
+    known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
     return await store_and_emit(
         tx, held, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
     )
