@@ -142,7 +142,7 @@ async def test_the_mail_names_what_is_kept_of_the_gift(
     if later is not None:  # before the mail is sent
         await back.by_hand(service, (await back.begun(service, made, later)).id, factories.unique("tpr"))
     await service.drain()
-    mails = [mail["text"] for mail in await mails_to(api, email) if "was passed on" in mail["text"]]
+    mails = [mail["text"] for mail in await mails_to(api, email) if "was reassigned" in mail["text"]]
     assert len(mails) == (named is not None)
     assert all(named is not None and named in text for text in mails)
 

@@ -40,7 +40,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     assert status != 0
     status, printed = await almoner(*words, "--keep-secret", "--subject-claim", "email", "--scopes", "profile")
     assert status == 1
-    assert "named by sub or oid" in printed
+    assert "must be sub or oid" in printed
     assert "include openid" in printed
     nobody = f"http://127.0.0.1:{free_port()}"
     status, printed = await almoner(*name, "--issuer", nobody, "--public-client", "--disabled")

@@ -28,7 +28,7 @@ from tests.support.database import TestDatabase
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_AGENTS = {key for key in WORDS if key.startswith(("agent.", "answer."))}
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
-OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account."))}
+OF_PAYEES = {key for key in WORDS if key.startswith(("payee.", "payee_account.", "give.until"))}
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES
 PHONE = {"viewport": {"width": 320, "height": 700}}
 TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {

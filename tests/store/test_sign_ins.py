@@ -98,7 +98,7 @@ async def test_a_recovery_code_stands_in_once_and_is_told_of(ada: Account) -> No
     assert entered.sign_in.method == "password_recovery"
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, codes[3], ada.home)
-    assert any("codes that are left: 9" in text for _, text in await ada.mails())
+    assert any("Remaining codes: 9" in text for _, text in await ada.mails())
 
 
 async def test_a_ticket_is_of_one_realm_and_ten_minutes(ada: Account) -> None:

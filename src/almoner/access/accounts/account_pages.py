@@ -57,7 +57,7 @@ _METHODS: Final[dict[Method, str]] = {
 _ENDS: Final[dict[EndReason | None, str]] = {
     None: "expired",
     "signed_out": "signed out",
-    "revoked": "revoked by you or an owner",
+    "revoked": "revoked by you or an administrator",
     "deactivated": "ended when your account was deactivated",
     "password_changed": "ended when your password was changed",
 }
@@ -328,7 +328,7 @@ def _account_settings(held: Factors, sign_ins_now: int) -> list[AccountSetting]:
         ),
         AccountSetting(
             "Authenticator app",
-            "Set up" if held.authenticator else "Not set up",
+            "Configured" if held.authenticator else "Not set up",
             "/authenticator",
             "Manage" if held.authenticator else "Set up",
         ),

@@ -113,7 +113,7 @@ EVENT_LABELS: Final = {
     "identity.bound": "SSO account connected",
     "identity.unbound": "SSO account disconnected",
     "second_factor.reset": "All your sign-in methods were reset",
-    "invitation.shown": "Your invitation was viewed by an owner",
+    "invitation.shown": "Your invitation was viewed by an administrator",
     **{f"{kind}.{action}": text for kind in ("member", "operator") for action, text in _DONE_TO_ONE.items()},
     "scim.user.created": "Your account was created by your directory",
     "scim.user.updated": "Your account was updated by your directory",

@@ -38,10 +38,10 @@ KINDS_WITH_LINK: Final = frozenset({"invitation", "reset"})
 """What is mailed for a link in it; the rest are notices."""
 
 _NOT_YOU: Final = (
-    "If this was not you, change your password, revoke any sessions that you do not recognise, and contact whoever "
-    "manages members at {place}."
+    "If this was not you, change your password, revoke any sessions that you do not recognise, and contact an "
+    "administrator at {place}."
 )
-_ASK: Final = "If you were not expecting this, contact whoever manages members at {place}."
+_ASK: Final = "If you were not expecting this, contact an administrator at {place}."
 _IGNORE: Final = "If you did not request this, you can ignore this email. Your password will not change."
 
 
@@ -86,8 +86,8 @@ _WORDS: Final[dict[Kind, _EmailWording]] = {
     "password_changed": _EmailWording(
         "Your {place} password was changed",
         "The password for {user_name} at {place} was changed, and other sessions were signed out.",
-        after="If this was not you, reset your password from the sign-in page immediately, and contact whoever manages "
-        "members at {place}.",
+        after="If this was not you, reset your password from the sign-in page immediately, and contact an "
+        "administrator at {place}.",
     ),
     "authenticator_added": _EmailWording(
         "Authenticator app added to your {place} account",
@@ -124,7 +124,7 @@ _WORDS: Final[dict[Kind, _EmailWording]] = {
         "Your {place} email address was changed",
         "Emails for {user_name} at {place} will no longer be sent to this address, and links that we sent to it no "
         "longer work.",
-        after="If you were not expecting this, contact whoever manages members at {place} immediately. If you do not "
+        after="If you were not expecting this, contact an administrator at {place} immediately. If you do not "
         "recognise {place}, you can ignore this email.",
     ),
     "identity_bound": _EmailWording(
@@ -194,7 +194,7 @@ _WORDS: Final[dict[Kind, _EmailWording]] = {
         "An administrator reset the sign-in methods of {user_name} at {place} after a report of a lost second factor. "
         "The password, authenticator app, passkeys and recovery codes no longer work, and all sessions were signed "
         "out. To set up new ones, use the link in the invitation that we have sent separately.",
-        after="If you did not request this, contact whoever manages members at {place} immediately.",
+        after="If you did not request this, contact an administrator at {place} immediately.",
     ),
 }
 
