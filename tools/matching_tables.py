@@ -81,7 +81,7 @@ def packed(name: str, head: int, counts: Counter[str], fewest: int) -> None:
 
 def forms(types: list[dict[str, Any]]) -> dict[str, str]:
     """Legal forms in plain letters."""
-    from almoner.screening.matching.spelling import plain
+    from almoner.screening.matching.spelling import normalise_text
 
     found: dict[str, str] = {}
     for one in types:
@@ -89,7 +89,7 @@ def forms(types: list[dict[str, Any]]) -> dict[str, str]:
         if kind not in FORMS:
             continue
         for alias in [*one.get("aliases", []), one.get("display"), one.get("compare")]:
-            form = plain(str(alias or ""))
+            form = normalise_text(str(alias or ""))
             fits = form in SHORT_FORMS if len(form) < 3 else form not in NO_FORMS
             if fits and len(form.split()) < 8:
                 found.setdefault(form, kind)
@@ -100,13 +100,13 @@ def forms(types: list[dict[str, Any]]) -> dict[str, str]:
 
 def senses(symbols: Mapping[str, Mapping[str, list[str]]], forms: Mapping[str, str]) -> dict[str, str]:
     """Single words of one meaning."""
-    from almoner.screening.matching.spelling import plain
+    from almoner.screening.matching.spelling import normalise_text
 
     found: dict[str, str] = {}
     for group in ("org_symbols", "org_domains"):
         for sense, aliases in symbols[group].items():
             for alias in [] if sense in NO_SENSES else [sense, *aliases]:
-                word = plain(str(alias))
+                word = normalise_text(str(alias))
                 if len(word) > 2 and " " not in word and word not in forms:
                     found.setdefault(word, sense)
     return found
@@ -127,14 +127,14 @@ def main(bmf: Path, rigour: Path, ofac: Path) -> None:
     total = 0
     for row in originals(bmf):
         total += 1
-        cut = tokens(row["NAME"])
+        cut = tokenise_name(row["NAME"])
         words.update(set(cut.words))
         names[" ".join(cut.words)] += 1
     bodies = total
     packed("registered.tsv.gz", bodies, words, 1)
     for name in sanctioned(ofac):
         total += 1
-        words.update(set(tokens(name).words))
+        words.update(set(tokenise_name(name).words))
     packed("words.tsv.gz", total, words, FEWEST_WORDS)
     packed("names.tsv.gz", bodies, names, FEWEST_NAMES)
 

@@ -67,7 +67,7 @@ class Settings(BaseSettings):
         description="The same database as the owner of the tables, for `almoner migrate`. Default: the database URL.",
     )
     database_pool: int = Field(10, ge=2, le=200, description="Database connections of each process.")
-    master_key: Annotated[SecretStr, AfterValidator(settings_values.master_key)] | None = Field(
+    master_key: Annotated[SecretStr, AfterValidator(settings_values.check_master_key)] | None = Field(
         None, description="32 random bytes in base64. All secrets are derived from it."
     )
     data_dir: Path = Field(Path("var"), description="Folder for the sandbox's files and embedded database.")
@@ -76,12 +76,12 @@ class Settings(BaseSettings):
         description="Folder that signed heads of the audit log are exported to, ideally on another machine. "
         "Default: `audit-heads` in the data directory.",
     )
-    documents_url: Annotated[str | None, AfterValidator(settings_values.documents_url)] = Field(
+    documents_url: Annotated[str | None, AfterValidator(settings_values.check_documents_url)] = Field(
         None,
         description="Where encrypted documents are stored: s3://bucket/prefix (gs, az), or a folder that all "
         "servers share. Default: `documents` in the data directory.",
     )
-    scanner_url: Annotated[str | None, AfterValidator(settings_values.scanner_url)] = Field(
+    scanner_url: Annotated[str | None, AfterValidator(settings_values.check_scanner_url)] = Field(
         None,
         description="The ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. In "
         "production, documents wait to be scanned until this is set.",
@@ -95,16 +95,16 @@ class Settings(BaseSettings):
     api_url: BaseUrl = Field("", description="Public base URL of the API. In the sandbox: http://localhost:<port>.")
     pages_url: BaseUrl = Field("", description="Public base URL of the hosted pages. In the sandbox: the API's.")
     provider_url: BaseUrl = Field("", description="Public base URL of the test payment provider. Sandbox only.")
-    trusted_proxies: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(settings_values.networks)] = (
-        Field([], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted, separated by commas.")
-    )
+    trusted_proxies: Annotated[
+        list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(settings_values.parse_networks)
+    ] = Field([], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted, separated by commas.")
 
-    stripe_secret_key: Annotated[SecretStr, AfterValidator(settings_values.stripe_key)] | None = Field(
+    stripe_secret_key: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_key)] | None = Field(
         None,
         description="Secret or restricted key of a dedicated Stripe account: a live key in production, a test key in "
         "the sandbox, where it replaces the test payment provider. See docs/guides/stripe.md.",
     )
-    stripe_webhook_secret: Annotated[SecretStr, AfterValidator(settings_values.stripe_secret)] | None = Field(
+    stripe_webhook_secret: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_secret)] | None = Field(
         None, description="Signing secret (whsec_...) of the Stripe webhook endpoint for `/callbacks/stripe`."
     )
     stripe_fee: Annotated[str, Field(pattern=settings_values.FEE)] = Field(
@@ -118,16 +118,16 @@ class Settings(BaseSettings):
         description="Base URL of Stripe Checkout, or of the account's own domain.",
     )
 
-    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.rate)] = Field(
+    rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
         None, description="Limit per secret key. Default: 100/200, in the sandbox 25/50."
     )
-    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.rate)] = Field(
+    rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
         Rate(25, 50), description="Limit per publishable key: requests per second, and burst."
     )
-    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.rate)] = Field(
+    rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
         Rate(5, 20), description="Limit per client address with a publishable key."
     )
-    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.rate)] = Field(
+    rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
         Rate(0.2, 20), description="Limit of invalid keys per client address. Each key counts once."
     )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
@@ -181,7 +181,7 @@ class Settings(BaseSettings):
     operator_token: SecretStr | None = Field(
         None, description="Personal token of the operator who runs a command. Default: a prompt at the terminal."
     )
-    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(settings_values.words)] = Field(
+    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(settings_values.parse_words)] = Field(
         [], description="IP addresses that webhooks are sent from, as shown to partners, separated by commas."
     )
     mail_url: SecretStr | None = Field(

@@ -159,8 +159,7 @@ class SimulateIn(RequestBody):
     ground: ReassignmentGround = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")
     type: CheckType | None = Field(None, description="The check to end.")
     rejection_reason_code: (
-        Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_reason_of_its_kind)]
-        | None
+        Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_check_reason)] | None
     ) = Field(None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given.")
     outcome: Literal["won", "lost"] | None = Field(
         None, description="Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor."

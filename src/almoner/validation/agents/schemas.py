@@ -25,6 +25,7 @@ from almoner.platform.http.wire import (
     ResponseRecord,
     Text255,
     WindowEnd,
+    exactly_one_of,
 )
 from almoner.validation.agents.domain import (
     REASONS,
@@ -85,9 +86,9 @@ class AgentVerificationIn(RequestBody):
     last_name: Annotated[Text255, _Typed]
     email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdText("organisation")] | None = None
-    validation_request_id: Annotated[Annotated[str, IdText("validationrequest")] | None, either("organisation_id")] = (
-        Field(None, validate_default=True)
-    )
+    validation_request_id: Annotated[
+        Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
+    ] = Field(None, validate_default=True)
     title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
     organisation_website: Annotated[str, Field(max_length=255), _Typed, AfterValidator(_website)] | None = Field(
         None, description="A web address, with or without scheme.", examples=["www.example.org"]

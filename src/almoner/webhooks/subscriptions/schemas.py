@@ -40,7 +40,7 @@ def _known_event_type(event: str) -> str:
 class SubscriptionsQuery(PageQuery):
     """Which subscriptions to list."""
 
-    event: Annotated[str, AfterValidator(_known)] | None = Field(
+    event: Annotated[str, AfterValidator(_known_event_type)] | None = Field(
         None, max_length=100, description="Only those that receive this event type."
     )
     deleted: bool = Field(False, description="List the deleted ones instead of those in use.")

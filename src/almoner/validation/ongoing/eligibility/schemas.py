@@ -21,6 +21,7 @@ from almoner.platform.http.wire import (
     PatchBody,
     RequestBody,
     ResponseRecord,
+    exactly_one_of,
 )
 from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
@@ -62,9 +63,9 @@ class EligibilitySubscriptionIn(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR], "oneOf": _EITHER})
 
     organisation_id: Annotated[str, IdText("organisation")] | None = None
-    validation_request_id: Annotated[Annotated[str, IdText("validationrequest")] | None, either("organisation_id")] = (
-        Field(None, validate_default=True)
-    )
+    validation_request_id: Annotated[
+        Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
+    ] = Field(None, validate_default=True)
     suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
         default_factory=list,
         max_length=_AT_MOST,

@@ -12,7 +12,7 @@ from almoner.kit.time import iso
 from almoner.nonprofits.organisations.domain import search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord
+from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord, exactly_one_of
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     CategoryStatus,
@@ -59,7 +59,7 @@ class MonitoringSubscriptionIn(RequestBody):
 
     organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
     validation_request_id: Annotated[
-        Annotated[str, Field(max_length=500), IdText("validationrequest")] | None, either("organisation_id")
+        Annotated[str, Field(max_length=500), IdText("validationrequest")] | None, exactly_one_of("organisation_id")
     ] = Field(None, validate_default=True)
 
 
