@@ -33,11 +33,11 @@ ID = UUID(int=1)
 def sight(*seen: SourceHistory, **changed: object) -> VelocityState:
     """What is known of somebody: nothing, unless it is said."""
     known: dict[str, object] = {
-        "begun": (),
-        "device_begun": (),
+        "address_attempts": (),
+        "device_attempts": (),
         "device_known": True,
-        "forced": False,
-        "passed": False,
+        "code_forced": False,
+        "code_passed": False,
         **changed,
     }
     return VelocityState(seen or (CALM, CALM), **known)  # type: ignore[arg-type]
@@ -83,32 +83,32 @@ def test_h6_what_a_calm_source_may_try_without_a_code(seen: tuple[SourceHistory,
 def test_h6_three_declines_ask_for_a_code_and_a_code_lets_through(seen: tuple[SourceHistory, ...], tries: int) -> None:
     with pytest.raises(CodeRequired):
         allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW)
-    assert allowed_tries_for(sight(*seen, passed=True), STRICT_LIMITS, NOW) == tries
+    assert allowed_tries_for(sight(*seen, code_passed=True), STRICT_LIMITS, NOW) == tries
 
 
-@pytest.mark.parametrize("changed", [{"forced": True}, {"device_known": False}])
+@pytest.mark.parametrize("changed", [{"code_forced": True}, {"device_known": False}])
 def test_h6_h7_an_attacked_partner_or_a_browser_without_cookie_asks_for_a_code(changed: dict[str, bool]) -> None:
     with pytest.raises(CodeRequired):
         allowed_tries_for(sight(**changed), STRICT_LIMITS, NOW)
-    assert allowed_tries_for(sight(**changed, passed=True), STRICT_LIMITS, NOW) == 3
+    assert allowed_tries_for(sight(**changed, code_passed=True), STRICT_LIMITS, NOW) == 3
     assert allowed_tries_for(sight(**changed), LOOSE_LIMITS, NOW) == 5
 
 
 def test_partners_tests_in_the_sandbox_are_not_held_up() -> None:
     busy = declined(5_000, left_open=500)
-    assert allowed_tries_for(sight(busy, busy, forced=True, device_known=False), LOOSE_LIMITS, NOW) == 5
+    assert allowed_tries_for(sight(busy, busy, code_forced=True, device_known=False), LOOSE_LIMITS, NOW) == 5
 
 
 def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
     at = NOW - timedelta(minutes=20)
-    assert waits_until(sight(declined(6, at=at), passed=True)) == at + HOUR
+    assert waits_until(sight(declined(6, at=at), code_passed=True)) == at + HOUR
 
 
 def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_of_others() -> None:
     def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, WaitReason]:
         seen = SourceHistory((declined_at,) * declines, 6 - declines, None, since)
         with pytest.raises(RateLimited) as raised:
-            allowed_tries_for(sight(seen, passed=True), STRICT_LIMITS, NOW)
+            allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, NOW)
         return raised.value.until, raised.value.why
 
     recent, old = NOW - MINUTE, NOW - timedelta(minutes=59)
@@ -120,7 +120,7 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
 
 
 @pytest.mark.parametrize(
-    ("begun", "most", "window"), [("begun", 6, MINUTE), ("begun", 20, HOUR), ("device_begun", 10, 24 * HOUR)]
+    ("address_attempts", "most", "window"), [("address_attempts", 6, MINUTE), ("address_attempts", 20, HOUR), ("device_attempts", 10, 24 * HOUR)]
 )
 def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: timedelta) -> None:
     first = NOW - window + MOMENT
@@ -134,7 +134,7 @@ def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: 
 def test_h6_a_pause_ends_thirty_minutes_later_to_the_moment() -> None:
     paused = SourceHistory((), 0, NOW + BLOCK_DURATION)
     for seen in ((paused, CALM), (CALM, paused)):
-        assert waits_until(sight(*seen, passed=True), NOW + BLOCK_DURATION - MOMENT) == NOW + BLOCK_DURATION
+        assert waits_until(sight(*seen, code_passed=True), NOW + BLOCK_DURATION - MOMENT) == NOW + BLOCK_DURATION
         assert allowed_tries_for(sight(*seen), STRICT_LIMITS, NOW + BLOCK_DURATION) == 3
 
 
@@ -168,7 +168,7 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
         seen = SourceHistory(declines, sum(left for left, _ in left_open), None)
         with contextlib.suppress(RateLimited):
             left_open.append(
-                (allowed_tries_for(sight(seen, passed=True), STRICT_LIMITS, now), now + STRICT_LIMITS.payment_lifetime)
+                (allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, now), now + STRICT_LIMITS.payment_lifetime)
             )
         chance.shuffle(left_open)
         for _ in range(chance.randrange(4)):
@@ -191,7 +191,7 @@ def test_h7_more_than_thirty_and_more_than_a_fifth(declines: int, tries: int, at
 
 def code(**changed: object) -> EmailCode:
     """A code that was just sent."""
-    known = {"expires_at": NOW + timedelta(minutes=10), "wrong": 0, "spent": False, **changed}
+    known = {"expires_at": NOW + timedelta(minutes=10), "wrong_attempts": 0, "spent": False, **changed}
     return EmailCode(ID, ID, b"e" * 16, b"", **known)  # type: ignore[arg-type]
 
 
@@ -204,8 +204,8 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     end = NOW + timedelta(minutes=10)
     assert code().check("", "012345", NOW) is code().check("abc", "012345", NOW) is CodeResult.MISSING
     assert code().check("12345", "012345", NOW) is CodeResult.WRONG
-    assert code(wrong=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
-    for over in (code(wrong=5), code(spent=True)):
+    assert code(wrong_attempts=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
+    for over in (code(wrong_attempts=5), code(spent=True)):
         assert over.check("012345", "012345", NOW) is over.check("1", "012345", NOW) is CodeResult.OVER
     assert code().check("012345", "012345", end) is CodeResult.OVER
 

@@ -42,12 +42,12 @@ def change(field: str, before: object, after: object, *, days: int = 1, **more: 
         (change("part", "WY", "NE"), "moved"),
         (change("active", True, False), "removed"),
         (change("active", False, True), "listed_again"),
-        (change("active", True, False, noted="revoked"), "revoked"),
-        (change("active", False, True, noted="reinstated"), "reinstated"),
-        (change("succeeded_by", None, "x", noted="merged"), "merged"),
-        (change("succeeded_by", None, "x", noted="reregistered"), "reregistered"),
+        (change("active", True, False, recorded_kind="revoked"), "revoked"),
+        (change("active", False, True, recorded_kind="reinstated"), "reinstated"),
+        (change("succeeded_by", None, "x", recorded_kind="merged"), "merged"),
+        (change("succeeded_by", None, "x", recorded_kind="reregistered"), "reregistered"),
         (change("registration_date", None, "2001-05-01"), "changed"),
-        (change("name", "B", "A", taken_back=True), "taken_back"),
+        (change("name", "B", "A", rolled_back=True), "taken_back"),
     ],
 )
 def test_what_happened_is_told_apart(told: OrganisationChange, kind: str) -> None:

@@ -169,7 +169,7 @@ def submission(status: SubmissionStatus = "pending", checks: tuple[Check, ...] =
         "monitoring": watched(),
         "eligibility": judged(),
         "agent": agent(),
-        "alone": True,
+        "exclusive_request": True,
         **parts,
     }
     return Submission(
@@ -291,22 +291,22 @@ COMPARED = watched("live", screened_at=LATER)
     [
         ({}, [CONFIRMATION]),
         ({"agent": agent(status="pending_user_verification")}, [CONFIRMATION]),
-        ({"agent": ASKED, "asked_nonprofit": LATER}, [ASSOCIATION]),
+        ({"agent": ASKED, "nonprofit_asked_at": LATER}, [ASSOCIATION]),
         # Nobody outside has to act: what reviewers do is not told alone.
         ({"agent": REVIEWED}, []),
         ({"agent": APPROVED, "monitoring": COMPARED}, []),
-        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(DOCUMENT,))}, []),
+        ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": request(documents=(DOCUMENT,))}, []),
         ({"agent": APPROVED}, []),
         # Until the registers were asked nothing is known to be missing.
-        ({"agent": APPROVED, "evaluated": PendingReview((), LATER)}, []),
-        ({"agent": APPROVED, "evaluated": IN_REVIEW}, [EVIDENCE]),
-        ({"agent": APPROVED, "evaluated": IN_REVIEW, "alone": False}, [NOT_TO_CORRECT]),  # others rest on the number
-        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": CORRECTED_OUT}, [NOT_TO_CORRECT]),
-        ({"agent": APPROVED, "evaluated": MIXED}, [replace(NOT_TO_CORRECT, reasons=MIXED.reasons)]),
-        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(GONE,))}, [EVIDENCE]),
-        ({"agent": APPROVED, "evaluated": IN_REVIEW, "request": request(documents=(INFECTED,))}, [EVIDENCE]),
+        ({"agent": APPROVED, "pending_review": PendingReview((), LATER)}, []),
+        ({"agent": APPROVED, "pending_review": IN_REVIEW}, [EVIDENCE]),
+        ({"agent": APPROVED, "pending_review": IN_REVIEW, "exclusive_request": False}, [NOT_TO_CORRECT]),  # others rest on the number
+        ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": CORRECTED_OUT}, [NOT_TO_CORRECT]),
+        ({"agent": APPROVED, "pending_review": MIXED}, [replace(NOT_TO_CORRECT, reasons=MIXED.reasons)]),
+        ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": request(documents=(GONE,))}, [EVIDENCE]),
+        ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": request(documents=(INFECTED,))}, [EVIDENCE]),
         (
-            {"agent": REVIEWED, "evaluated": IN_REVIEW, "monitoring": COMPARED},
+            {"agent": REVIEWED, "pending_review": IN_REVIEW, "monitoring": COMPARED},
             [
                 EVIDENCE,
                 Requirement("compliance", "review", "reviewer", LATER),
@@ -314,11 +314,11 @@ COMPARED = watched("live", screened_at=LATER)
             ],
         ),
         (
-            {"evaluated": IN_REVIEW, "request": request(documents=(DOCUMENT,))},
+            {"pending_review": IN_REVIEW, "request": request(documents=(DOCUMENT,))},
             [Requirement("validation_request", "review", "reviewer", LATER), CONFIRMATION],
         ),
         # A check that has ended needs nothing, whatever else runs.
-        ({"evaluated": IN_REVIEW, "organisation": organisation()}, [CONFIRMATION]),
+        ({"pending_review": IN_REVIEW, "organisation": organisation()}, [CONFIRMATION]),
     ],
 )
 def test_what_is_missing(parts: dict[str, Any], missing: list[Requirement]) -> None:
@@ -326,7 +326,7 @@ def test_what_is_missing(parts: dict[str, Any], missing: list[Requirement]) -> N
 
 
 def test_nothing_is_missing_of_what_has_ended() -> None:
-    assert requirements_of(submission("succeeded", evaluated=IN_REVIEW)) == []
+    assert requirements_of(submission("succeeded", pending_review=IN_REVIEW)) == []
     assert requirements_of(submission("failed", organisation=organisation(), checks=("validation_request",))) == []
 
 
@@ -338,7 +338,7 @@ def test_what_an_appeal_has_taken_up_tells_what_is_missing_again() -> None:
 
 
 def test_without_checks_of_people_nothing_is_missing() -> None:
-    assert requirements_of(submission(checks=("compliance", "eligibility"), evaluated=IN_REVIEW)) == []
+    assert requirements_of(submission(checks=("compliance", "eligibility"), pending_review=IN_REVIEW)) == []
 
 
 def test_what_will_do_is_named() -> None:

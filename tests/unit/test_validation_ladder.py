@@ -78,7 +78,7 @@ def seen(code: str = "IRS", **members: Any) -> RequestFacts:
     number = {**NUMBERS, **OTHERS}[code]
     asked = NonprofitDetails("Casper Relief Fund", code, number, "https://www.example.org", "USA")
     registry = Registry(UUID(int=2), code, code, code, "USA", APRIL)
-    usual = {"heard": us() if code == "IRS" else elsewhere({}), "listed": listed(), "main": None, "namesakes": 0}
+    usual = {"legal_status": us() if code == "IRS" else elsewhere({}), "listed": listed(), "main": None, "namesakes": 0}
     given: dict[str, Any] = {
         "asked": asked,
         "registry": registry,
@@ -116,28 +116,28 @@ def group_of_one_that_is_gone() -> NumberStatus:
 
 
 REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
-    ("no source", seen(heard=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
-    ("never listed", seen(heard=REMOVED, listed=None), RULES, ("not_listed",)),
-    ("a part", seen(heard=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
-    ("every part", seen(heard=REMOVED, listed=None, parts=tuple(REQUIRED_PARTS["IRS"])), RULES, ("not_listed",)),
-    ("one file", seen("ANBI", heard=NOT_IN_ANBI, listed=None, parts=("all",)), RULES, ("not_listed",)),
-    ("both files", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("import", "waldec")), RULES, ("not_listed",)),
-    ("a department", seen("RNA", heard=NOT_IN_RNA, listed=None, parts=("waldec 75",)), RULES, ("partly_loaded",)),
-    ("by hand", seen(heard=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
-    ("no more", seen(heard=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
+    ("no source", seen(legal_status=WITHOUT_SOURCE, listed=None), RULES, ("register_not_loaded",)),
+    ("never listed", seen(legal_status=REMOVED, listed=None), RULES, ("not_listed",)),
+    ("a part", seen(legal_status=REMOVED, listed=None, parts=("DC", "WY")), RULES, ("partly_loaded",)),
+    ("every part", seen(legal_status=REMOVED, listed=None, parts=tuple(REQUIRED_PARTS["IRS"])), RULES, ("not_listed",)),
+    ("one file", seen("ANBI", legal_status=NOT_IN_ANBI, listed=None, parts=("all",)), RULES, ("not_listed",)),
+    ("both files", seen("RNA", legal_status=NOT_IN_RNA, listed=None, parts=("import", "waldec")), RULES, ("not_listed",)),
+    ("a department", seen("RNA", legal_status=NOT_IN_RNA, listed=None, parts=("waldec 75",)), RULES, ("partly_loaded",)),
+    ("by hand", seen(legal_status=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
+    ("no more", seen(legal_status=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
     ("gone over", seen(listed=listed(active=False, status_override="merged")), RULES, ("merged",)),
     ("new number", seen(listed=listed(active=False, status_override="reregistered")), RULES, ("reregistered",)),
     ("ended", seen(listed=listed(active=False, status_override="terminated")), RULES, ("terminated",)),
-    ("by layout", seen("RNA", heard=RNA_BY_LAYOUT), RULES, ("unverified_source",)),
+    ("by layout", seen("RNA", legal_status=RNA_BY_LAYOUT), RULES, ("unverified_source",)),
     ("old data", seen(), AcceptanceRules(0.9, timedelta(days=10)), ("stale_data",)),
     ("other name", seen(asked=replace(ASKED, name="Elk Lodge")), RULES, ("name_disagrees",)),
-    ("no gifts", seen(heard=us({**CHARITY, "SUBSECTION": "06", "DEDUCTIBILITY": "2"})), RULES, ("not_deductible",)),
-    ("group gone", seen(heard=group_of_one_that_is_gone()), RULES, ("central_body_not_active",)),
-    ("insolvent", seen("CCEW", heard=elsewhere({"insolvent": True})), RULES, ("insolvent",)),
-    ("dissolving", seen("CCEW", heard=elsewhere({"cio_dissolution_notice": "2026-01-01"})), RULES, ("insolvent",)),
-    ("winding up", seen("ANBI", heard=elsewhere({"in_liquidatie": True})), RULES, ("insolvent",)),
+    ("no gifts", seen(legal_status=us({**CHARITY, "SUBSECTION": "06", "DEDUCTIBILITY": "2"})), RULES, ("not_deductible",)),
+    ("group gone", seen(legal_status=group_of_one_that_is_gone()), RULES, ("central_body_not_active",)),
+    ("insolvent", seen("CCEW", legal_status=elsewhere({"insolvent": True})), RULES, ("insolvent",)),
+    ("dissolving", seen("CCEW", legal_status=elsewhere({"cio_dissolution_notice": "2026-01-01"})), RULES, ("insolvent",)),
+    ("winding up", seen("ANBI", legal_status=elsewhere({"in_liquidatie": True})), RULES, ("insolvent",)),
     ("main gone", seen("OSCR", main=listed(active=False)), RULES, ("main_charity_not_active",)),
-    ("no status", seen("CRA", heard=elsewhere({"year": "2023"})), RULES, ("status_not_told",)),
+    ("no status", seen("CRA", legal_status=elsewhere({"year": "2023"})), RULES, ("status_not_told",)),
 ]
 
 
@@ -157,7 +157,7 @@ def test_revoked_is_told_of_what_is_not_listed_too() -> None:
             PUB_78: SourceReport(PUB_78, APRIL, ({"DEDUCTIBILITY": "PC"},)),
         },
     )
-    climbed = ladder.evaluate_rules(seen(heard=heard, listed=None), RULES)
+    climbed = ladder.evaluate_rules(seen(legal_status=heard, listed=None), RULES)
     assert climbed.outcome.reasons == ("not_listed", "revoked")
     assert codes(climbed)["publication_78"] == ("pass", "listed")
 
@@ -165,7 +165,7 @@ def test_revoked_is_told_of_what_is_not_listed_too() -> None:
 def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> None:
     number = "52093617381"
     asked = replace(ASKED, registry_number=number)
-    wrong = seen("ACNC", asked=asked, check=check_identifier("ACNC", number), heard=elsewhere({"PBI": "Y"}))
+    wrong = seen("ACNC", asked=asked, check=check_identifier("ACNC", number), legal_status=elsewhere({"PBI": "Y"}))
     assert codes(ladder.evaluate_rules(wrong, RULES))["identifier"] == ("warn", "wrong_check_digit")
     assert ladder.evaluate_rules(wrong, RULES).outcome.verdict == "accept"
     unlisted = replace(wrong, listed=None, legal_status=NumberStatus({}, SourceReport("x", APRIL), LegalStatus(())))
@@ -196,7 +196,7 @@ def test_a_wrong_check_digit_counts_where_the_register_does_not_list_it() -> Non
 def test_what_registers_tell_beyond_their_listing_warns_and_blocks_nothing(
     code: str, facts: dict[str, object], expected: dict[str, tuple[str, str]]
 ) -> None:
-    climbed = ladder.evaluate_rules(seen(code, heard=elsewhere(facts)), RULES)
+    climbed = ladder.evaluate_rules(seen(code, legal_status=elsewhere(facts)), RULES)
     assert climbed.outcome.verdict == "accept", climbed.steps
     assert expected.items() <= codes(climbed).items()
 
@@ -238,7 +238,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
     told: dict[str, object], code: str, name: str, active: bool, threshold: float
 ) -> None:
     heard = us(told) if code == "IRS" else elsewhere(told)
-    view = seen(code, heard=heard, listed=listed(active=active), asked=replace(ASKED, name=name or "x"))
+    view = seen(code, legal_status=heard, listed=listed(active=active), asked=replace(ASKED, name=name or "x"))
     climbed = ladder.evaluate_rules(view, AcceptanceRules(threshold))
     assert set(climbed.outcome.reasons) <= REVIEW_REASONS.keys()
     found = codes(climbed)
@@ -310,7 +310,7 @@ def test_what_nobody_sees_in_a_name_goes_to_a_person(name: str, unseen: list[str
     [letters] = [step for step in climbed.steps if step.name == "letters"]
     assert (letters.verdict, letters.code, letters.facts["hidden"]) == ("fail", "hidden_characters", unseen)
     assert "hidden_characters" in climbed.outcome.reasons
-    unlisted = ladder.evaluate_rules(seen(asked=replace(ASKED, name=name), listed=None, heard=REMOVED), RULES)
+    unlisted = ladder.evaluate_rules(seen(asked=replace(ASKED, name=name), listed=None, legal_status=REMOVED), RULES)
     assert {"hidden_characters", "not_listed"} <= set(unlisted.outcome.reasons)
 
 
