@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from almoner.access.members.audit_texts import ACTION_LABELS
 from tests.architecture.sources import Source, dotted, sources
 
-RECORDERS = frozenset({"record", "_record", "look", "look_by_two"})
+RECORDERS = frozenset(
+    {"record", "_record", "record_audit_entry", "record_audit", "record_approval", "look", "look_by_two"}
+)
 OF_PEOPLE = re.compile(r"[a-z_]+(\.[a-z_]+)+|signed_(in|out)")
 OF_SCIM = {
     f"scim.{kind}.{what}"

@@ -120,7 +120,8 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
 
 
 @pytest.mark.parametrize(
-    ("address_attempts", "most", "window"), [("address_attempts", 6, MINUTE), ("address_attempts", 20, HOUR), ("device_attempts", 10, 24 * HOUR)]
+    ("address_attempts", "most", "window"),
+    [("address_attempts", 6, MINUTE), ("address_attempts", 20, HOUR), ("device_attempts", 10, 24 * HOUR)],
 )
 def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: timedelta) -> None:
     first = NOW - window + MOMENT
@@ -168,7 +169,10 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
         seen = SourceHistory(declines, sum(left for left, _ in left_open), None)
         with contextlib.suppress(RateLimited):
             left_open.append(
-                (allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, now), now + STRICT_LIMITS.payment_lifetime)
+                (
+                    allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, now),
+                    now + STRICT_LIMITS.payment_lifetime,
+                )
             )
         chance.shuffle(left_open)
         for _ in range(chance.randrange(4)):

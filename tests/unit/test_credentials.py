@@ -211,7 +211,9 @@ def test_wrong_tries_fade() -> None:
 
 
 def test_the_cost_of_hashes_is_that_of_today() -> None:
-    source = "from almoner.access.credentials import hashing; import asyncio; print(asyncio.run(hashing.make(b'x')))"
+    source = (
+        "from almoner.access.credentials import hashing; import asyncio; print(asyncio.run(hashing.hash_secret(b'x')))"
+    )
     made = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
     assert made.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
 

@@ -160,7 +160,7 @@ def test_what_is_no_report_is_refused(content: bytes) -> None:
             PaymentMatch(None, None, replace(HELD, money=Money(1, USD)), already_booked=False),
             Mismatch.OTHER_AMOUNT,
         ),
-        (LINE, PaymentMatch(None, None, replace(HELD, status="dismissed"), already_booked=False), Mismatch.DISMISSED),
+        (LINE, PaymentMatch(None, None, replace(HELD, status="written_off"), already_booked=False), Mismatch.DISMISSED),
         (
             LINE,
             PaymentMatch(None, None, replace(HELD, reason=UnallocatedReason.OTHER_MODE), already_booked=False),

@@ -300,7 +300,10 @@ COMPARED = watched("live", screened_at=LATER)
         # Until the registers were asked nothing is known to be missing.
         ({"agent": APPROVED, "pending_review": PendingReview((), LATER)}, []),
         ({"agent": APPROVED, "pending_review": IN_REVIEW}, [EVIDENCE]),
-        ({"agent": APPROVED, "pending_review": IN_REVIEW, "exclusive_request": False}, [NOT_TO_CORRECT]),  # others rest on the number
+        (
+            {"agent": APPROVED, "pending_review": IN_REVIEW, "exclusive_request": False},
+            [NOT_TO_CORRECT],
+        ),  # others rest on the number
         ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": CORRECTED_OUT}, [NOT_TO_CORRECT]),
         ({"agent": APPROVED, "pending_review": MIXED}, [replace(NOT_TO_CORRECT, reasons=MIXED.reasons)]),
         ({"agent": APPROVED, "pending_review": IN_REVIEW, "request": request(documents=(GONE,))}, [EVIDENCE]),

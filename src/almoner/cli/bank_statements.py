@@ -203,7 +203,7 @@ def match(
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line} or no record {thing}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_line.assigned", line, **given)
+        await officer.record(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
 
     decide("finance", use)
     typer.echo(f"{line} has been matched to {thing}.")

@@ -159,7 +159,7 @@ def apply_overpayment(
         async def record(tx: Tx, part: RequestPayment) -> None:
             whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
             paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
-            await officer.record(tx, whose, "request.over_applied", payment, **paid)
+            await officer.record(tx, whose, "request.overpayment_applied", payment, **paid)
 
         try:
             return await donation_requests_flows.apply_overpayment(
@@ -202,7 +202,7 @@ def return_overpayment(
                 f"there is no payment {payment}: see `almoner donation-requests overpayments`"
             ) from None
         whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
-        await officer.record(tx, whose, "request.over_returned", payment)
+        await officer.record(tx, whose, "request.overpayment_returned", payment)
         return returned
 
     returned = decide("finance", use)

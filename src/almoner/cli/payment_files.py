@@ -88,7 +88,7 @@ def create(
             tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
         )
         if made.file is not None:
-            await _record(tx, officer, "bank_file.made", made.file)
+            await _record(tx, officer, "payment_file.made", made.file)
         whys = (
             (made.without_account, "has no approved payee account, see `almoner payee-accounts`"),
             (made.held, _HELD),
@@ -191,7 +191,7 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
         async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
             told = {verdict.value: count for verdict, count in counts.items()}
             named_so = tx.ids.text(_TYPE, sent.id)
-            await officer.record(tx, DEPLOYMENT, "bank_file.answered", named_so, **told)
+            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **told)
 
         told = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
         return told, _wrong(database, told)

@@ -91,7 +91,7 @@ def refund(
 
     async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.refunded", held, done_as=provider_refund)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
         if provider_refund is not None:
             return await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
         return await suspense.begin_refund(tx, held_id, noted, officer.id)
@@ -109,7 +109,7 @@ def apply(held: HeldId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> str:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.accepted", held)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
         return tx.ids.text("donation", (await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
 
     typer.echo(f"{held} has been applied to {decide('finance', use)}.")
@@ -122,7 +122,7 @@ def write_off(held: HeldId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "held_payment.dismissed", held)
+        await officer.record(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
         return await suspense.write_off(tx, held_id, noted, officer.id)
 
     typer.echo(f"{held} is {_status(decide('finance', use))}.")
