@@ -44,16 +44,16 @@ async def test_the_commands_of_the_guide_do_what_it_says(
     monkeypatch.chdir(tmp_path)
     typed = in_process(alone, tmp_path / "home", await operator(alone, "administrator"))
     said: list[str] = []
-    for command in (*commands("One state, month by month"), *commands("From a folder")[1:]):
+    for command in (*commands("Compare months"), *commands("Import from a folder")[1:]):
         status, told = await typed(*command.split()[1:])
         assert status == 0, told
         said.append(told)
-    shown = GUIDE.partition("## One state, month by month\n")[2].split("```")[3].splitlines()
+    shown = GUIDE.partition("## Compare months\n")[2].split("```")[3].splitlines()
     assert len(shown) > 10
     assert [line for line in shown if line not in "".join(said)] == []
     assert "Loaded 22 rows of irs-revocations as of 2026-04-13" in "".join(said)
 
 
 async def test_addresses_and_files_of_the_guide_are_of_the_same_sources() -> None:
-    by_address, from_folder = ([line.split()[3] for line in commands(name)] for name in ("By address", "From a folder"))
+    by_address, from_folder = ([line.split()[3] for line in commands(name)] for name in ("Import from URLs", "Import from a folder"))
     assert by_address == from_folder == ["irs-bmf", "irs-pub78", "irs-revocations", "irs-990n"]
