@@ -55,5 +55,7 @@ async def test_the_commands_of_the_guide_do_what_it_says(
 
 
 async def test_addresses_and_files_of_the_guide_are_of_the_same_sources() -> None:
-    by_address, from_folder = ([line.split()[3] for line in commands(name)] for name in ("Import from URLs", "Import from a folder"))
+    by_address, from_folder = (
+        [line.split()[3] for line in commands(name)] for name in ("Import from URLs", "Import from a folder")
+    )
     assert by_address == from_folder == ["irs-bmf", "irs-pub78", "irs-revocations", "irs-990n"]
