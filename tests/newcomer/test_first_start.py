@@ -51,7 +51,7 @@ def _answers_as_promised(clone: Clone, started: Started) -> None:
         assert sandbox[name] in started.printed
     for family in ("127.0.0.1", "[::1]"):
         assert urllib.request.urlopen(f"http://{family}:{started.port}/readyz").status == 200
-    section = started.printed.partition("Look at")[2].partition("Try")[0]
+    section = started.printed.partition("\nOpen\n")[2].partition("Try")[0]
     pages = re.findall(r"http://\S+", section)
     assert pages
     for page in pages:
@@ -64,8 +64,8 @@ def _answers_as_promised(clone: Clone, started: Started) -> None:
 
 
 def _six_lines_of_the_readme(clone: Clone) -> None:
-    """The gift as the README tells it, in a plain shell, in the clone."""
-    block = (clone.path / "README.md").read_text().partition("## A gift in six lines")[2].split("```")[1]
+    """The donation of the README, in a plain shell, in the clone."""
+    block = (clone.path / "README.md").read_text().partition("## Make a test donation")[2].split("```")[1]
     lines = block.removeprefix("sh\n").replace("localhost:8080", f"localhost:{clone.port}")
     assert sum("curl " in line for line in lines.splitlines()) == 6
     told = clone.run("/bin/sh", "-euc", lines)
