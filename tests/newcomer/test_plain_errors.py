@@ -24,7 +24,7 @@ def test_a_busy_port(installed: Clone) -> None:
         told = installed.run("make", "run")
     assert told.returncode != 0
     (line,) = _lines(told.stdout)
-    assert re.fullmatch(rf"Port {installed.port} is busy: .*ALMONER_PORT=\d+\.", line)
+    assert re.fullmatch(rf"Port {installed.port} is in use: .*ALMONER_PORT=\d+\.", line)
 
 
 def test_a_busy_port_of_the_test_payment_provider(installed: Clone) -> None:
@@ -32,7 +32,7 @@ def test_a_busy_port_of_the_test_payment_provider(installed: Clone) -> None:
         told = installed.run("make", "run")
     assert told.returncode != 0
     (line,) = _lines(told.stdout)
-    assert line.startswith(f"Port {installed.port + 1} (ALMONER_PORT + 1, the test payment provider) is busy")
+    assert line.startswith(f"Port {installed.port + 1} (ALMONER_PORT + 1, the test payment provider) is in use")
 
 
 def test_an_unreachable_database(installed: Clone) -> None:
