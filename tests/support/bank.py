@@ -35,7 +35,7 @@ routing = "011000015"
 account = "12345678"
 town = "Boston"
 country = "USA"
-alone = "100.00"
+single_approval_limit = "100.00"
 
 [EUR]
 name = "Example & Söhne"

@@ -232,7 +232,8 @@ def confirm(
     """Record that the bank has paid a disbursement.
 
     Its donations become DISBURSED. A disbursement in a released payment file needs one finance operator. For others,
-    two operators run the same command above the limit for one person (`alone` in ALMONER_BANK_ACCOUNTS, by default 0).
+    two operators run the same command above the limit for one person, which is `single_approval_limit` in
+    ALMONER_BANK_ACCOUNTS (default: 0).
     """
     told = (note or "").strip()[:MAX_NOTE_LENGTH] or None
 

@@ -14,7 +14,7 @@ from almoner.nonprofits.countries.domain import COUNTRIES
 
 _NUMBERS: Final = ("iban", "bic", "account", "sort_code", "routing", "bsb", "institution", "transit")
 _ADDRESS: Final = ("town", "country", "street", "building", "postcode")
-_NAMES: Final = {"name", "alone", *_NUMBERS, *_ADDRESS}
+_NAMES: Final = {"name", "single_approval_limit", *_NUMBERS, *_ADDRESS}
 
 
 def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
@@ -44,9 +44,9 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
     problems += [f"{name} is required" for name in ("name", "town", "country") if not given.get(name)]
     if given.get("country") and given["country"] not in COUNTRIES:
         problems.append("country must have three letters such as DEU")
-    alone, numbers = _parse_release_limit(given.get("alone", "0"), currency), None
+    alone, numbers = _parse_release_limit(given.get("single_approval_limit", "0"), currency), None
     if alone is None:
-        problems.append(f"alone must be an amount of {currency}")
+        problems.append(f"single_approval_limit must be an amount of {currency}")
     try:
         numbers = payee_bank_accounts.parse_numbers({name: given[name] for name in _NUMBERS if name in given})
     except PayeeAccountRefused as refused:
