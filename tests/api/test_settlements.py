@@ -7,7 +7,7 @@ import pytest
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import ReportRefused
 from almoner.giving.accounting.suspense import flows as suspense_flows
-from almoner.giving.accounting.suspense import service as decisions
+from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.payments.domain import ProviderStatus
 from tests.support import books, factories
 from tests.support import giving as support
@@ -48,7 +48,7 @@ async def refunded(giving: Giving) -> None:
             "select id from unallocated_payment where provider_payment = $1", giving.provider.only()
         )
     async with giving.service.db.write() as tx:
-        await decisions.begin_refund(tx, held, "too late", "tests")
+        await suspense.begin_refund(tx, held, "too late", "tests")
     await suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, held)
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.accounting.ledger import domain as ledger_domain
-from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
@@ -177,5 +177,5 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             await bundle(tx, partner),
         )
         received = ledger_domain.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
-        posting.post_transfers(tx, received)
+        ledger.post_transfers(tx, received)
     return partner

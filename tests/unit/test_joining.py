@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from almoner.cli.joining import Joined
+from almoner.cli.coalescing import Joined
 
 
 class Sent:

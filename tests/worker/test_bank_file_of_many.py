@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from almoner.giving.accounting.ledger import domain as ledger_domain
-from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.banking.payment_files import checks as payment_files_checks
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
@@ -97,4 +97,4 @@ async def _gifts(service: Service, partner: UUID, request: UUID, causes: list[st
             request,
         )
         for one in ids:
-            posting.post_transfers(tx, ledger_domain.payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD")))
+            ledger.post_transfers(tx, ledger_domain.payment_transfers(tx.new_id(), "bulk", one, Money(100, "USD")))

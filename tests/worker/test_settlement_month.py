@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from almoner.giving.accounting.ledger import domain as ledger_domain
-from almoner.giving.accounting.ledger import service as posting
+from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.settlements.checks import DAYS_TO_ARRIVE, checks
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
@@ -124,4 +124,4 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             """
         )
         received = ledger_domain.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
-        posting.post_transfers(tx, received)
+        ledger.post_transfers(tx, received)

@@ -14,8 +14,8 @@ from almoner.access.keys import service as key_service
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
+from almoner.cli.caller import Caller, as_administrator
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Officer, administer
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
@@ -77,7 +77,7 @@ async def partner_of(tx: Tx, text: str) -> Partner:
 def create_partner(name: Annotated[str, typer.Argument(help="The name that donors see.")]) -> None:
     """Create a partner with a secret and a publishable key."""
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str, str]:
         account = await partner_service.create(tx, name)
         await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
         scope = Partner(account.id)
@@ -86,7 +86,7 @@ def create_partner(name: Annotated[str, typer.Argument(help="The name that donor
         _, publishable = await api_keys.create(tx, scope, officer.by, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable
 
-    partner_id, secret, publishable = administer(use)
+    partner_id, secret, publishable = as_administrator(use)
     typer.echo(f"partner          {partner_id}")
     typer.echo(f"secret key       {secret}")
     typer.echo(f"publishable key  {publishable}")
@@ -127,7 +127,7 @@ def brand_partner(
     if clear == (colour is not None or logo is not None):
         raise typer.BadParameter("give a colour, a logo or both, or --clear alone")
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, PartnerAccount]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, PartnerAccount]:
         scope = Partner(read_id(tx, "partner", partner))
         await officer.record(tx, scope.id, "partner.branded", partner, cleared=clear)
         if clear:
@@ -140,7 +140,7 @@ def brand_partner(
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
 
-    name, account = administer(use)
+    name, account = as_administrator(use)
     typer.echo(f"{name}  colour {account.brand_colour or '-'}  logo {'yes' if account.brand_logo else '-'}")
 
 
@@ -155,7 +155,7 @@ def name_issuer(
     Numbering continues, and issued receipts do not change.
     """
 
-    async def use(tx: Tx, officer: Officer | None = None) -> tuple[str, Issuer]:
+    async def use(tx: Tx, officer: Caller | None = None) -> tuple[str, Issuer]:
         account = await partner_service.get(tx, Partner(read_id(tx, "partner", partner)))
         try:
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
@@ -165,7 +165,7 @@ def name_issuer(
             await officer.record(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
         return account.name, issuer
 
-    own, issuer = in_transaction(use) if name is None and prefix is None else administer(use)
+    own, issuer = in_transaction(use) if name is None and prefix is None else as_administrator(use)
     typer.echo(f"issued by {issuer.name or own}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}")
 
 
@@ -202,7 +202,7 @@ def set_giving(
     }
     changed = {name: value for name, value in given.items() if value is not None}
 
-    async def use(tx: Tx, officer: Officer | None = None) -> PartnerAccount:
+    async def use(tx: Tx, officer: Caller | None = None) -> PartnerAccount:
         scope = Partner(read_id(tx, "partner", partner))
         if officer is None:
             return await partner_service.get(tx, scope)
@@ -213,7 +213,7 @@ def set_giving(
         await officer.record(tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed)))
         return account
 
-    account = administer(use) if changed else in_transaction(use)
+    account = as_administrator(use) if changed else in_transaction(use)
     typer.echo(
         f"settlement currencies {', '.join(account.settlement_currencies)}  "
         f"donor details {'shared' if account.shares_donor_details else 'not shared'}  "
@@ -234,12 +234,12 @@ def create_key(
 ) -> None:
     """Create a key. Its secret is shown only once."""
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
         whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
         key, secret = await api_keys.create(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
         return tx.ids.text("apikey", key.id), secret
 
-    _show_key(*administer(use))
+    _show_key(*as_administrator(use))
 
 
 def _columns(key: keys_domain.ApiKey) -> list[object]:
@@ -269,23 +269,23 @@ def rotate_key(
     The old key keeps working until the overlap ends.
     """
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
         old = await key_service.get(tx, read_id(tx, "apikey", key))
         made, secret = await api_keys.rotate(tx, officer.by, old, timedelta(hours=overlap_hours))
         return tx.ids.text("apikey", made.id), secret
 
-    _show_key(*administer(use))
+    _show_key(*as_administrator(use))
 
 
 @keys.command("revoke")
 def revoke_key(key: KeyId) -> None:
     """Revoke a key. It stops working within a second."""
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         await api_keys.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
         return key
 
-    typer.echo(f"{administer(use)} has been revoked.")
+    typer.echo(f"{as_administrator(use)} has been revoked.")
 
 
 _KINDS: dict[KeyKind, keys_domain.Kind] = {

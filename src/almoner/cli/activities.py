@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import table
+from almoner.cli.caller import administrator
 from almoner.cli.database import with_database
-from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.activities import service

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import read_id
-from almoner.cli.officer import Officer, decide
+from almoner.cli.caller import Caller, as_operator
 from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
@@ -37,7 +37,7 @@ def set_contact(
     if len(email) > 255 or not emails.is_email_address(email):
         raise typer.BadParameter(f"'{email}' is not an email address")
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         organisation_id = read_id(tx, "organisation", organisation)
         try:
             asked = await service.set_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
@@ -48,4 +48,4 @@ def set_contact(
         await officer.record(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
         return f"{email} is the contact of {organisation}; confirmation requests sent: {asked}."
 
-    typer.echo(decide("reviewer", use))
+    typer.echo(as_operator("reviewer", use))

@@ -10,8 +10,8 @@ import typer
 from almoner import settings
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import decimal
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
@@ -54,7 +54,7 @@ def import_statement(
     own = payment_files.load_own_accounts(ours) if ours else None
 
     async def use(database: Database) -> tuple[ImportProgress, int]:
-        async with acting(database, "finance") as (_, officer):
+        async with operator_transaction(database, "finance") as (_, officer):
             pass  # refused before anything is kept
 
         async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
@@ -145,7 +145,7 @@ def explain(
 ) -> None:
     """Explain a gap or a provider payout that never arrived."""
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         provider, by_provider, reference = what.partition("/")
         try:
             if by_provider:
@@ -161,7 +161,7 @@ def explain(
             tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
         )
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"{what} has been explained.")
 
 
@@ -198,14 +198,14 @@ def match(
         raise typer.BadParameter("give one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         try:
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line} or no record {thing}.") from None
         await officer.record(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"{line} has been matched to {thing}.")
 
 
@@ -229,14 +229,14 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 def dismiss(line: LineId, note: Note) -> None:
     """Dismiss a line, such as a bank fee. Books nothing."""
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         try:
             await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
         except NotFound:
             raise StatementRefused(f"There is no line {line}.") from None
         await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"{line} has been dismissed.")
 
 

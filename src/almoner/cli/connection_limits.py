@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from almoner.cli.joining import JoiningProtocol
+from almoner.cli.coalescing import JoiningProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.platform.http import errors
 from almoner.platform.http.edge import new_request_id

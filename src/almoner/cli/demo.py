@@ -11,8 +11,8 @@ from almoner.access.keys.domain import Kind
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.cli.caller import MACHINE
 from almoner.cli.demo_people import member_logins, operator_logins
-from almoner.cli.officer import MACHINE
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
 from almoner.validation.applications.configurations import service as configurations

@@ -16,7 +16,7 @@ from almoner.access.operators.domain import MAX_TOKEN_LIFETIME, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, Realm, Role, build_profile, member_realm
 from almoner.access.security_emails import service as security_emails
-from almoner.cli.officer import MACHINE
+from almoner.cli.caller import MACHINE
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
 

@@ -13,8 +13,17 @@ from almoner import settings
 from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal
+from almoner.cli.caller import (
+    Approved,
+    Caller,
+    Note,
+    as_operator,
+    display_names,
+    operator_transaction,
+    require_approval,
+    require_two_people,
+)
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Agreed, Note, Officer, acting, decide, look, look_by_two, named
 from almoner.cli.progress import Line
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
@@ -60,7 +69,7 @@ def run() -> None:
     line = Line()
 
     async def use(database: Database) -> tuple[RunResult, bool, list[tuple[str, str]]]:
-        async with acting(database, "finance") as (_, officer):
+        async with operator_transaction(database, "finance") as (_, officer):
             pass  # refused before anything is sent
 
         async def record(tx: Tx, ran: RunResult) -> None:
@@ -195,7 +204,7 @@ def remittance(
         papers = remittances.RemittanceDocuments(database.deployment)
         spoken = _spoken(papers, language)
         payout_id = _id(database, disbursement)
-        async with acting(database, "finance") as (tx, officer):
+        async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
                 made = await remittances.build_remittance(tx, payout_id, spoken)
         document = await papers.render(made)
@@ -239,7 +248,7 @@ def confirm(
 
     async def use(database: Database) -> Disbursement | str:
         payout_id = _id(database, disbursement)
-        async with acting(database, "finance") as (tx, officer):
+        async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
                 said = await _said(tx, officer, payout_id, told)
             if isinstance(said, str):
@@ -257,7 +266,7 @@ def confirm(
     typer.echo(f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
 
 
-async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
+async def _said(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
     held, seen = await disbursements.fingerprint_sent(tx, payout_id)
     if await payment_files.is_in_released_file(tx, payout_id):
@@ -271,8 +280,8 @@ async def _said(tx: Tx, officer: Officer, payout_id: UUID, note: str | None) -> 
             "paid it; then another finance operator runs the same command"
         )
     shown = tx.ids.text("disbursement", payout_id)
-    agreed = await look_by_two(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
-    return PaidConfirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Agreed) else agreed
+    agreed = await require_two_people(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
+    return PaidConfirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Approved) else agreed
 
 
 def _alone(currency: str) -> int:
@@ -295,7 +304,7 @@ def mark_returned(
 
     async def use(database: Database) -> Disbursement:
         payout_id = _id(database, disbursement)
-        async with acting(database, "finance") as (tx, officer):
+        async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
                 returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
             await officer.record(tx, returned.partner_id, "payout.returned", disbursement)
@@ -319,7 +328,7 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
     """Put disbursements to an organisation on hold."""
     told = note.strip()
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
             await disbursements.hold_organisation(
@@ -327,7 +336,7 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
             )
         await officer.record(tx, _audited(scope), "payouts.held", organisation)
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}.")
 
 
@@ -341,13 +350,15 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
     told = note.strip()
     whose = f" for {partner}" if partner else ""
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         of = _audited(scope)
-        agreed = await look(tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, told, of)
-        if not isinstance(agreed, Agreed):
+        agreed = await require_approval(
+            tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, told, of
+        )
+        if not isinstance(agreed, Approved):
             return agreed
         await disbursements.release_holds(
             tx, scope, organisation_id, note=agreed.note, decided_by=agreed.by, rules=rules(), second=agreed.second
@@ -355,7 +366,7 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
         await officer.record(tx, of, "payouts.released", organisation, people=agreed.people)
         return f"Disbursements to {organisation} are released{whose}."
 
-    typer.echo(decide("finance", use))
+    typer.echo(as_operator("finance", use))
 
 
 def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
@@ -385,7 +396,7 @@ def list_holds() -> None:
 
     async def use(tx: Tx) -> list[list[object]]:
         held = await disbursements.active_holds(tx)
-        by = await named(tx, [one.decided_by for one in held])
+        by = await display_names(tx, [one.decided_by for one in held])
         return [
             [
                 tx.ids.text("organisation", one.organisation_id),

@@ -6,9 +6,9 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
+from almoner.cli.caller import Caller, Note, as_operator, display_names
 from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
-from almoner.cli.officer import Note, Officer, decide, named
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
@@ -60,7 +60,7 @@ def show(dispute: DisputeId) -> None:
 
     async def use(tx: Tx) -> list[tuple[str, object]]:
         one = await disputes.get(tx, read_id(tx, _TYPE, dispute))
-        by = await named(tx, [one.decided_by])
+        by = await display_names(tx, [one.decided_by])
         facts: list[tuple[str, object]] = [
             ("donation", _subject(tx, one)),
             ("amount", amount(one.money)),
@@ -108,7 +108,7 @@ def mark_lost(dispute: DisputeId, note: Note) -> None:
 
 
 def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
-    async def use(tx: Tx, officer: Officer) -> Dispute:
+    async def use(tx: Tx, officer: Caller) -> Dispute:
         dispute_id = read_id(tx, _TYPE, dispute)
         await officer.record(tx, DEPLOYMENT, action, dispute)
         try:
@@ -120,7 +120,7 @@ def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
                 "a refund or disbursement of this donation is in progress: try again in a minute"
             ) from None
 
-    typer.echo(f"{dispute} is {decide('finance', use).status}.")
+    typer.echo(f"{dispute} is {as_operator('finance', use).status}.")
 
 
 @commands.command("refresh")
@@ -130,10 +130,10 @@ def refresh(dispute: DisputeId) -> None:
     A worker does so every day anyway.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         found = await disputes.get(tx, read_id(tx, _TYPE, dispute))
         await disputes.enqueue_refresh(tx, found.provider_payment)
         await officer.record(tx, DEPLOYMENT, "dispute.asked", dispute)
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo("A worker will fetch the status from the provider.")

@@ -7,8 +7,8 @@ import typer
 from almoner import settings
 from almoner.backends import build_storage
 from almoner.cli.access import table
+from almoner.cli.caller import MACHINE
 from almoner.cli.database import with_database
-from almoner.cli.officer import MACHINE
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database

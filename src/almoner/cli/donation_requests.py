@@ -7,8 +7,8 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount, decimal, read
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
@@ -32,7 +32,7 @@ def run() -> None:
     """
 
     async def use(database: Database) -> tuple[RunResult, list[str]]:
-        async with acting(database, "finance") as (_, officer):
+        async with operator_transaction(database, "finance") as (_, officer):
             pass  # refused before anybody is asked
 
         async def record(tx: Tx, ran: RunResult) -> None:
@@ -88,7 +88,7 @@ def record_payment(
     paid = read(money, currency)
 
     async def use(database: Database) -> RequestPayment:
-        async with acting(database, "finance") as (tx, officer):
+        async with operator_transaction(database, "finance") as (tx, officer):
             request_id = await _request_id(tx, request)
 
         async def record(tx: Tx, made: RequestPayment) -> None:
@@ -153,7 +153,7 @@ def apply_overpayment(
     """
 
     async def use(database: Database) -> RequestPayment:
-        async with acting(database, "finance") as (tx, officer):
+        async with operator_transaction(database, "finance") as (tx, officer):
             payment_id, request_id = read_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
         async def record(tx: Tx, part: RequestPayment) -> None:
@@ -192,7 +192,7 @@ def return_overpayment(
     """
     told = note.strip()
 
-    async def use(tx: Tx, officer: Officer) -> RequestPayment:
+    async def use(tx: Tx, officer: Caller) -> RequestPayment:
         try:
             returned = await donation_requests.return_overpayment(
                 tx, read_id(tx, "requestpayment", payment), note=told, decided_by=officer.id
@@ -205,5 +205,5 @@ def return_overpayment(
         await officer.record(tx, whose, "request.overpayment_returned", payment)
         return returned
 
-    returned = decide("finance", use)
+    returned = as_operator("finance", use)
     typer.echo(f"{amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned.")

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import read_id
+from almoner.cli.caller import Caller, as_operator
 from almoner.cli.disbursements import rules
-from almoner.cli.officer import Officer, decide
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
 from almoner.giving.checkout.donations.domain import Donation
@@ -29,7 +29,7 @@ def reassign(
     Everything still owed of it goes to the new organisation. The partner and the donor are notified.
     """
 
-    async def use(tx: Tx, officer: Officer) -> Donation:
+    async def use(tx: Tx, officer: Caller) -> Donation:
         ids = read_id(tx, "donation", donation), read_id(tx, "organisation", organisation)
         why = note.strip()
         try:
@@ -45,5 +45,5 @@ def reassign(
         await officer.record(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
         return given
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"{donation} has been reassigned to {organisation}.")

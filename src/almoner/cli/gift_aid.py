@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import read_id
+from almoner.cli.caller import Caller, as_operator
 from almoner.cli.gift_aid_claims import claims
-from almoner.cli.officer import Officer, decide
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.declarations.domain import Declaration, GiftAidRefused
 from almoner.kit.errors import NotFound
@@ -28,7 +28,7 @@ def cancel_declaration(
     """Record that a donor cancelled a declaration."""
     begins = _moment(since)
 
-    async def use(tx: Tx, officer: Officer) -> Declaration:
+    async def use(tx: Tx, officer: Caller) -> Declaration:
         try:
             cancelled = await gift_aid_claims.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
         except NotFound:
@@ -36,7 +36,7 @@ def cancel_declaration(
         await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
         return cancelled
 
-    cancelled = decide("finance", use)
+    cancelled = as_operator("finance", use)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
     typer.echo(f"{declaration} does not cover donations made from {iso(cancelled.cancelled_from)}.")
 

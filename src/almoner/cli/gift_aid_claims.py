@@ -11,8 +11,8 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import read
+from almoner.cli.caller import Caller, Note, as_operator
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Note, Officer, decide
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
@@ -60,7 +60,7 @@ def draft(
     """
     year = _year_end(year_end)
 
-    async def use(tx: Tx, officer: Officer) -> tuple[DraftResult, str | None, list[tuple[str, str]]]:
+    async def use(tx: Tx, officer: Caller) -> tuple[DraftResult, str | None, list[tuple[str, str]]]:
         charity = read_id(tx, "organisation", organisation)
         moment = tx.now if before is None else _moment(before)
         try:
@@ -75,7 +75,7 @@ def draft(
             )
         return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.told) for one in made.left_out]
 
-    made, claim_id, left_out = decide("finance", use)
+    made, claim_id, left_out = as_operator("finance", use)
     for donation, told in left_out[:_SHOWN]:
         typer.echo(f"Left out {donation}: {told}")
     if len(left_out) > _SHOWN:
@@ -169,17 +169,17 @@ def schedule(
     It has the columns of HMRC's spreadsheet, and names the donors.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         written = await _known(claim, gift_aid_claims.schedule_csv(tx, read_id(tx, _TYPE, claim)))
         await officer.record(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
         return written
 
     if out is None:
-        typer.echo(decide("finance", use), nl=False)
+        typer.echo(as_operator("finance", use), nl=False)
         return
     try:
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
-            file.write(_or_nothing(out, lambda: decide("finance", use)))
+            file.write(_or_nothing(out, lambda: as_operator("finance", use)))
     except FileExistsError:
         raise ClaimRefused(f"{out} already exists: name a new file") from None
     typer.echo(f"Wrote the schedule to {out}. It names donors: delete it once you have submitted it.")
@@ -247,12 +247,12 @@ def withdraw(claim: ClaimId, note: Note) -> None:
 
 
 def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[GiftAidClaim]]) -> None:
-    async def use(tx: Tx, officer: Officer) -> GiftAidClaim:
+    async def use(tx: Tx, officer: Caller) -> GiftAidClaim:
         moved = await _known(claim, move(tx, read_id(tx, _TYPE, claim), officer.id))
         await officer.record(tx, DEPLOYMENT, action, claim)
         return moved
 
-    moved = decide("finance", use)
+    moved = as_operator("finance", use)
     typer.echo(f"{claim} is {moved.status}. {_sums(moved)}")
 
 

@@ -10,9 +10,9 @@ from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
 from almoner.cli.access import partner_of, read_id, table
+from almoner.cli.caller import Caller, as_administrator
 from almoner.cli.database import in_transaction
 from almoner.cli.named_members import Member, member_of
-from almoner.cli.officer import Officer, administer
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
@@ -40,14 +40,14 @@ def add_member(
     Without a role, they see only their own account.
     """
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
         person, link = await members.invite(
             tx, scope, officer.by, email, name=name, user_name=user_name, roles=_roles(role)
         )
         return await _shown(tx, scope, officer, person), link
 
-    _show_link(*administer(use))
+    _show_link(*as_administrator(use))
 
 
 @commands.command("list")
@@ -82,13 +82,13 @@ def update(
     if name is None and email is None:
         raise typer.BadParameter("give --name, --email or both")
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         person_id = await member_of(tx, scope, member)
         person = await member_details.update_details(tx, scope, officer.by, person_id, name=name, email=email)
         return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
 
-    typer.echo(to_one_line(administer(use)))
+    typer.echo(to_one_line(as_administrator(use)))
 
 
 @commands.command("set-roles")
@@ -105,48 +105,48 @@ def set_roles(
     if none == bool(role):
         raise typer.BadParameter("give --role at least once, or --none")
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         person = await members.change_roles(tx, scope, officer.by, await member_of(tx, scope, member), _roles(role))
         return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("resend-invitation")
 def resend_invitation(partner: PartnerId, member: Member) -> None:
     """Send a new invitation. The old link stops working."""
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
         person, link = await members.resend_invitation(tx, scope, officer.by, await member_of(tx, scope, member))
         return await _shown(tx, scope, officer, person), link
 
-    _show_link(*administer(use))
+    _show_link(*as_administrator(use))
 
 
 @commands.command("deactivate")
 def deactivate(partner: PartnerId, member: Member) -> None:
     """Deactivate a member and end their sessions."""
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         person = await members.deactivate(tx, scope, officer.by, await member_of(tx, scope, member))
         return f"{person.user_name} has been deactivated."
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("activate")
 def activate(partner: PartnerId, member: Member) -> None:
     """Activate a deactivated member."""
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         person = await members.activate(tx, scope, officer.by, await member_of(tx, scope, member))
         return f"{person.user_name} is active."
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("remove")
@@ -156,11 +156,11 @@ def remove(partner: PartnerId, member: Member) -> None:
     The audit log keeps what they did.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         scope = await partner_of(tx, partner)
         await members.remove(tx, scope, officer.by, await member_of(tx, scope, member))
 
-    administer(use)
+    as_administrator(use)
     typer.echo(f"{member} has been removed.")
 
 
@@ -171,14 +171,14 @@ def reset_second_factor(partner: PartnerId, member: Member) -> None:
     Follow docs/runbooks/lost-second-factor.md first.
     """
 
-    async def use(tx: Tx, officer: Officer) -> tuple[Person, str | None]:
+    async def use(tx: Tx, officer: Caller) -> tuple[Person, str | None]:
         scope = await partner_of(tx, partner)
         person, link = await members.reset_second_factor(tx, scope, officer.by, await member_of(tx, scope, member))
         if link:
             await _shown(tx, scope, officer, person)
         return person, link
 
-    person, link = administer(use)
+    person, link = as_administrator(use)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
     typer.echo(f"{person.user_name} can no longer sign in with old credentials. Within 7 days, they can use {way}")
 
@@ -210,12 +210,12 @@ def map_group(
     """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         mapped = await members.set_group_role(tx, scope, read_id(tx, "group", group), wanted, officer.by)
         return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 def _roles(typed: list[str] | None) -> list[MemberRole]:
@@ -225,7 +225,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
-async def _shown(tx: Tx, partner: Partner, officer: Officer, person: Person) -> str:
+async def _shown(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
     """The member in text, when the invitation is about to be shown to somebody else."""
     member = tx.ids.text("member", person.id)
     await officer.record(tx, partner.id, "invitation.shown", member)

@@ -10,8 +10,8 @@ from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.cli.access import read_id, table
+from almoner.cli.caller import Caller, as_administrator, operator_transaction
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Officer, acting, administer
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Database, Tx
 
@@ -58,7 +58,7 @@ def add_operator(
     The first operator must be an administrator, and also gets a token, which is shown only once.
     """
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, str | None]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, str | None]:
         first = await operators.claim_first_operator(tx)
         if first and RoleName.ADMINISTRATOR not in role:
             raise typer.BadParameter("the first operator must have --role administrator")
@@ -66,7 +66,7 @@ def add_operator(
         token = (await operators.create_token(tx, officer.by, person, "first"))[1] if first else None
         return tx.ids.text(operators.ID, person.id), token
 
-    operator, token = administer(use)
+    operator, token = as_administrator(use)
     typer.echo(f"operator  {operator}")
     if token:
         typer.echo(f"token     {token}")
@@ -78,10 +78,10 @@ def add_operator(
 def resend_invitation(operator: OperatorId) -> None:
     """Send a new invitation. The old link stops working."""
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         await operators.resend_invitation(tx, officer.by, await _id(tx, operator))
 
-    administer(use)
+    as_administrator(use)
     typer.echo(_INVITED)
 
 
@@ -110,11 +110,11 @@ def list_operators() -> None:
 def set_roles(operator: OperatorId, role: Roles) -> None:
     """Replace another operator's roles."""
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
         return _said(tx, person, f"is {', '.join(sorted(person.roles))}")
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("deactivate")
@@ -124,10 +124,10 @@ def deactivate(operator: OperatorId) -> None:
     Ends their sessions, tokens and first approvals at once. Their decisions stay.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         return _said(tx, await operators.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("activate")
@@ -137,10 +137,10 @@ def activate(operator: OperatorId) -> None:
     Their old tokens stay revoked.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         return _said(tx, await operators.activate(tx, officer.by, await _id(tx, operator)), "is active")
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 def _said(tx: Tx, person: Person, what: str) -> str:
@@ -157,11 +157,11 @@ def update(
     if email is None and name is None:
         raise typer.BadParameter("give --email, --name or both")
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
         return _said(tx, person, f"signs in as {person.user_name}")
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("reset-second-factor")
@@ -171,11 +171,11 @@ def reset_second_factor(operator: OperatorId) -> None:
     Follow docs/runbooks/lost-second-factor.md first.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.reset_second_factor(tx, officer.by, await _id(tx, operator))
         return _said(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
 
-    typer.echo(administer(use))
+    typer.echo(as_administrator(use))
 
 
 @commands.command("two-person-approval")
@@ -189,11 +189,11 @@ def two_person_approval(
     By default, production requires two and the sandbox one.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         await operators.set_dual_control(tx, officer.by, required=switch == Switch.ON)
 
     if switch is not None:
-        administer(use)
+        as_administrator(use)
     many = "two operators" if in_transaction(operators.requires_dual_control) else "one operator"
     typer.echo(f"Approving a verification and releasing disbursements require {many}.")
 
@@ -229,7 +229,7 @@ def revoke_token(
     """Revoke a token: your own, or any as an administrator."""
 
     async def use(database: Database) -> None:
-        async with acting(database) as (tx, officer):
+        async with operator_transaction(database) as (tx, officer):
             assert officer.person is not None
             found = await operators.get_token(tx, read_id(tx, operators.TOKEN_ID, token))
             if found.person_id != officer.person.id:

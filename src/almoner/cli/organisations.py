@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
+from almoner.cli.caller import Caller, Note, administrator, as_administrator, as_operator
 from almoner.cli.database import with_database
-from almoner.cli.officer import Note, Officer, administer, administrator, decide
 from almoner.cli.progress import Line
 from almoner.kit import web
 from almoner.kit.errors import NotFound
@@ -61,7 +61,7 @@ def brand_organisation(
     emblem = None if logo is None else _read(logo)
     pictures = None if image is None else [_read(path) for path in image]
 
-    async def use(tx: Tx, officer: Officer) -> tuple[str, BrandingContent]:
+    async def use(tx: Tx, officer: Caller) -> tuple[str, BrandingContent]:
         organisation_id = tx.ids.parse("organisation", organisation)
         try:
             if organisation_id is None:
@@ -83,7 +83,7 @@ def brand_organisation(
         await officer.record(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
         return own, shown
 
-    own, shown = administer(use)
+    own, shown = as_administrator(use)
     typer.echo(
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
         f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
@@ -141,7 +141,7 @@ def publish_organisation(
     if not 1 <= len(told) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         organisation_id = tx.ids.parse("organisation", organisation)
         try:
             if organisation_id is None:
@@ -155,7 +155,7 @@ def publish_organisation(
             tx, DEPLOYMENT, "organisation.published", organisation, note=told, websites=", ".join(websites)
         )
 
-    decide(_REVIEWER, use)
+    as_operator(_REVIEWER, use)
     typer.echo(f"{organisation} has been published.")
 
 

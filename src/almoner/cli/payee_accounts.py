@@ -7,8 +7,8 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.access import read_id, table
+from almoner.cli.caller import Caller, Note, as_operator, display_names, ensure_apart
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Note, Officer, decide, ensure_apart, named
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
@@ -119,7 +119,9 @@ def show(account: AccountId) -> None:
             ["denied by nonprofit", iso(one.denied_at) if one.denied_at else None],
             ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
-        by = await named(tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by])
+        by = await display_names(
+            tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
+        )
         looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
         rows: list[list[object]] = [[iso(look.at), what, by(look.by), look.note] for what, look in looks if look]
         if one.refused_by:
@@ -162,7 +164,7 @@ def propose(
     address = Address(_line(town), country.strip().upper(), *parts)
     told = note.strip()
 
-    async def use(tx: Tx, officer: Officer) -> tuple[PayeeAccount, str, list[str]]:
+    async def use(tx: Tx, officer: Caller) -> tuple[PayeeAccount, str, list[str]]:
         proposal = await payee_bank_accounts.parse_proposal(
             tx,
             tx.ids.parse("organisation", organisation),
@@ -176,7 +178,7 @@ def propose(
         await _record(tx, officer, "payee.proposed", made)
         return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.review_warnings(tx, made)
 
-    made, named_so, odd = decide("finance", use)
+    made, named_so, odd = as_operator("finance", use)
     typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
     for one in odd:
         typer.echo(f"Warning: {one}.")
@@ -195,14 +197,14 @@ def approve(
     The bank_details check of its verifications succeeds with it.
     """
 
-    async def use(tx: Tx, officer: Officer) -> PayeeAccount:
+    async def use(tx: Tx, officer: Caller) -> PayeeAccount:
         one = await _find(tx, account)
         await ensure_apart(tx, officer, one.proposed.by, one.first.by if one.first else None)
         seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.approved", seen)
         return seen
 
-    seen = decide("finance", use)
+    seen = as_operator("finance", use)
     waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
     typer.echo(f"{account} is {_SHOWN[seen.status]}{waits}.")
 
@@ -211,12 +213,12 @@ def approve(
 def reject(account: AccountId, note: Note) -> None:
     """Reject an account. It is never paid to."""
 
-    async def use(tx: Tx, officer: Officer) -> PayeeAccount:
+    async def use(tx: Tx, officer: Caller) -> PayeeAccount:
         refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.refused", refused)
         return refused
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"{account} is rejected.")
 
 
@@ -227,7 +229,7 @@ async def _find(tx: Tx, account: str) -> PayeeAccount:
         raise PayeeAccountRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 
 
-async def _record(tx: Tx, officer: Officer, action: str, account: PayeeAccount) -> None:
+async def _record(tx: Tx, officer: Caller, action: str, account: PayeeAccount) -> None:
     named_so = tx.ids.text(_TYPE, account.id)
     organisation = tx.ids.text("organisation", account.organisation_id)
     await officer.record(tx, DEPLOYMENT, action, named_so, organisation=organisation, currency=account.currency)

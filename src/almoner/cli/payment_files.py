@@ -10,8 +10,8 @@ from almoner import settings
 from almoner.cli import outputs
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
+from almoner.cli.caller import Caller, Note, as_operator, display_names, ensure_apart, operator_transaction
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Note, Officer, acting, decide, ensure_apart, named
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileRefused
@@ -40,7 +40,9 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await payment_files.newest_files(tx, limit)
-        by = await named(tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)])
+        by = await display_names(
+            tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
+        )
         return [
             [
                 tx.ids.text(_TYPE, one.id),
@@ -83,7 +85,7 @@ def create(
     """
     own = _own(currency.strip().upper())
 
-    async def use(tx: Tx, officer: Officer) -> tuple[CreatedFile, list[str]]:
+    async def use(tx: Tx, officer: Caller) -> tuple[CreatedFile, list[str]]:
         made = await payment_files.create_file(
             tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
         )
@@ -96,7 +98,7 @@ def create(
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
 
-    made, (named_so, *lost) = decide("finance", use)
+    made, (named_so, *lost) = as_operator("finance", use)
     for one in lost:
         typer.echo(f"Left out: {one}")
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
@@ -133,7 +135,7 @@ def release(file: FileId, out: Out) -> None:
     """
     outputs.ensure_new(out)
 
-    async def use(tx: Tx, officer: Officer) -> tuple[PaymentFile, bytes]:
+    async def use(tx: Tx, officer: Caller) -> tuple[PaymentFile, bytes]:
         made = await _find(tx, file)
         if made.requires_second_approval:
             await ensure_apart(tx, officer, made.created_by)
@@ -141,7 +143,7 @@ def release(file: FileId, out: Out) -> None:
         await _record(tx, officer, "payment_file.released", released)
         return released, payment_files.released_content(tx, released)
 
-    released, content = decide("finance", use)
+    released, content = as_operator("finance", use)
     outputs.write(out, content)
     typer.echo(f"{out} holds {amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
     typer.echo("Upload it only once: the bank rejects a second upload by its message ID.")
@@ -152,12 +154,12 @@ def export(file: FileId, out: Out) -> None:
     """Write a released file again, byte for byte the same."""
     outputs.ensure_new(out)
 
-    async def use(tx: Tx, officer: Officer) -> bytes:
+    async def use(tx: Tx, officer: Caller) -> bytes:
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.written", found)
         return payment_files.released_content(tx, found)
 
-    outputs.write(out, decide("finance", use))
+    outputs.write(out, as_operator("finance", use))
     typer.echo(f"Wrote {out}.")
 
 
@@ -168,12 +170,12 @@ def withdraw(file: FileId, note: Note) -> None:
     Its disbursements can go into another file.
     """
 
-    async def use(tx: Tx, officer: Officer) -> PaymentFile:
+    async def use(tx: Tx, officer: Caller) -> PaymentFile:
         withdrawn = await payment_files.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payment_file.withdrawn", withdrawn)
         return withdrawn
 
-    typer.echo(f"{file} is {decide('finance', use).status}.")
+    typer.echo(f"{file} is {as_operator('finance', use).status}.")
 
 
 @commands.command("import-status")
@@ -185,7 +187,7 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
     content = file.read_bytes()
 
     async def use(database: Database) -> tuple[StatusReportResult, list[str]]:
-        async with acting(database, "finance") as (_, officer):
+        async with operator_transaction(database, "finance") as (_, officer):
             pass  # refused before anything is done
 
         async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
@@ -228,7 +230,7 @@ async def _find(tx: Tx, file: str) -> PaymentFile:
         raise PaymentFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
-async def _record(tx: Tx, officer: Officer, action: str, file: PaymentFile) -> None:
+async def _record(tx: Tx, officer: Caller, action: str, file: PaymentFile) -> None:
     facts = {"amount": amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
     await officer.record(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 

@@ -7,9 +7,9 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
+from almoner.cli.caller import Caller, as_operator, display_names
 from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import rules
-from almoner.cli.officer import Officer, decide, named
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, RefundStatus
 from almoner.giving.checkout.donations import service as donations
@@ -80,7 +80,7 @@ def show(donation: DonationId) -> None:
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
         found = await refunds.refunds_of_donation(tx, donation_id)
-        by = await named(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
+        by = await display_names(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
             begun = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
@@ -111,7 +111,7 @@ def create(
     A worker sends it through the payment provider. A direct donation waits until you send a bank transfer.
     """
 
-    async def use(tx: Tx, officer: Officer) -> Refund:
+    async def use(tx: Tx, officer: Caller) -> Refund:
         donation_id = read_id(tx, "donation", donation)
         told = {"begun_by": officer.id, "note": note.strip(), "called": reference.strip() if reference else reference}
         try:
@@ -123,7 +123,7 @@ def create(
         await officer.record(tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=begun.money.minor)
         return begun
 
-    _tell(decide("finance", use))
+    _tell(as_operator("finance", use))
 
 
 @commands.command("mark-sent")
@@ -137,12 +137,12 @@ def mark_sent(
     Use it after a bank transfer to the partner, or a refund in the provider's dashboard.
     """
 
-    async def use(tx: Tx, officer: Officer) -> Refund:
+    async def use(tx: Tx, officer: Caller) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
         return await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
 
-    _tell(decide("finance", use))
+    _tell(as_operator("finance", use))
 
 
 @commands.command("mark-failed")
@@ -152,12 +152,12 @@ def mark_failed(refund: RefundId, note: Note) -> None:
     Its money is owed to the nonprofit again.
     """
 
-    async def use(tx: Tx, officer: Officer) -> Refund:
+    async def use(tx: Tx, officer: Caller) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.refused", refund)
         return await refunds.mark_refused(tx, refund_id, note.strip(), officer.id)
 
-    _tell(decide("finance", use))
+    _tell(as_operator("finance", use))
 
 
 @commands.command("resolve")
@@ -167,24 +167,24 @@ def resolve(refund: RefundId, note: Note) -> None:
     It leaves the list of failed refunds and is not sent again.
     """
 
-    async def use(tx: Tx, officer: Officer) -> Refund:
+    async def use(tx: Tx, officer: Caller) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.let_rest", refund)
         return await refunds.resolve_unsent(tx, refund_id, note.strip(), officer.id)
 
-    _tell(decide("finance", use))
+    _tell(as_operator("finance", use))
 
 
 @commands.command("retry")
 def retry(refund: RefundId) -> None:
     """Retry a refund that the worker gave up on."""
 
-    async def use(tx: Tx, officer: Officer) -> Refund:
+    async def use(tx: Tx, officer: Caller) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)
         await officer.record(tx, DEPLOYMENT, "refund.asked_again", refund)
         return await refunds.retry_send(tx, refund_id)
 
-    _tell(decide("finance", use))
+    _tell(as_operator("finance", use))
 
 
 def _tell(refund: Refund) -> None:

@@ -12,8 +12,8 @@ import typer
 
 from almoner import settings
 from almoner.cli.access import table
+from almoner.cli.caller import administrator
 from almoner.cli.database import with_database
-from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso, iso_or_none

@@ -6,8 +6,8 @@ import typer
 
 from almoner import settings
 from almoner.backends import build_storage
+from almoner.cli.caller import MACHINE
 from almoner.cli.database import with_found
-from almoner.cli.officer import MACHINE
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copy_detection

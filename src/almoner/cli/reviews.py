@@ -9,8 +9,8 @@ from uuid import UUID
 import typer
 
 from almoner.cli.access import read_id, table
+from almoner.cli.caller import Caller, Note, as_operator, display_names
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Note, Officer, decide, named
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
@@ -49,16 +49,16 @@ def list_reviews(
 ) -> None:
     """List open cases, oldest first."""
 
-    async def use(tx: Tx, officer: Officer | None) -> list[list[object]]:
+    async def use(tx: Tx, officer: Caller | None) -> list[list[object]]:
         partner_id = read_id(tx, "partner", partner) if partner else None
         found = await reviews.list_open(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
-        by = await named(tx, [one.claimant_at(tx.real_now) for one in found])
+        by = await display_names(tx, [one.claimant_at(tx.real_now) for one in found])
         return [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
 
     async def anybody(tx: Tx) -> list[list[object]]:
         return await use(tx, None)
 
-    rows = decide(_ROLE, use) if mine else in_transaction(anybody)
+    rows = as_operator(_ROLE, use) if mine else in_transaction(anybody)
     table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
 
 
@@ -91,7 +91,7 @@ def show_review(subject: SubjectId) -> None:
     Nobody else can decide it meanwhile. Show it again to renew the claim.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
             looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
@@ -100,7 +100,7 @@ def show_review(subject: SubjectId) -> None:
         sections.extend(await _sections(tx, officer, looked))
 
     sections: list[Section] = []
-    decide(_ROLE, use)
+    as_operator(_ROLE, use)
     for number, (titles, rows) in enumerate(sections):
         if number:
             typer.echo()
@@ -110,7 +110,7 @@ def show_review(subject: SubjectId) -> None:
 Section = tuple[tuple[str, ...], list[list[object]]]
 
 
-async def _sections(tx: Tx, officer: Officer, looked: ReviewView) -> list[Section]:
+async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section]:
     """What there is to say of a case, as tables."""
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
@@ -136,9 +136,9 @@ def _link(tx: Tx, document: Document) -> str | None:
     return documents.download_url(tx, document) if readable else None
 
 
-async def _facts_of(tx: Tx, officer: Officer, looked: ReviewView) -> list[list[object]]:
+async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[object]]:
     subject, shown, waits = looked.subject, looked.shown, looked.history.open
-    by = await named(tx, [looked.claimed_by])
+    by = await display_names(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [
         ["subject", _text(tx, subject)],
@@ -166,7 +166,7 @@ def _step(step: EvidenceStep) -> Iterator[list[object]]:
 
 
 async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
-    by = await named(tx, [one.decision.by for one in history.decisions])
+    by = await display_names(tx, [one.decision.by for one in history.decisions])
     return [
         [iso(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
         for one in history.decisions
@@ -188,7 +188,7 @@ def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
 def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
     told = _told(note)
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, text)
         decision = Decision(verdict, reason, officer.id, told)
         with _there(text):
@@ -198,7 +198,7 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
         else:
             await officer.record(tx, subject.partner_id, "review.rejected", text, reason=reason)
 
-    decide(_ROLE, use)
+    as_operator(_ROLE, use)
     typer.echo(f"{text} has been {verdict}.")
 
 
@@ -207,13 +207,13 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
     """Reopen a decided watch list match."""
     told = _told(note)
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
             reopened = await reviews.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, told)
         await officer.record(tx, reopened.partner_id, "review.reopened", subject)
 
-    decide(_ROLE, use)
+    as_operator(_ROLE, use)
     typer.echo(f"{subject} has been reopened.")
 
 
@@ -221,13 +221,13 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
 def release_review(subject: SubjectId) -> None:
     """Release a case that you have claimed."""
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
             released = await reviews.release(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
         await officer.record(tx, released.partner_id, "review.released", subject)
 
-    decide(_ROLE, use)
+    as_operator(_ROLE, use)
     typer.echo(f"{subject} has been released.")
 
 

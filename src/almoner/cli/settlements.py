@@ -10,8 +10,8 @@ import typer
 
 from almoner.cli.access import table
 from almoner.cli.amounts import amount, decimal
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
 from almoner.cli.database import in_transaction, with_database
-from almoner.cli.officer import Note, Officer, acting, decide
 from almoner.cli.progress import Line
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
@@ -54,7 +54,7 @@ def import_settlement(
         line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
 
     async def use(database: Database) -> Settlement:
-        async with acting(database, "finance") as (_, officer):
+        async with operator_transaction(database, "finance") as (_, officer):
             pass  # refused before anything is booked
 
         async def record(tx: Tx, settlement: Settlement) -> None:
@@ -139,14 +139,14 @@ def dismiss(
     For example, a line that the provider reversed. No money moves.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         await settlements.clear_exception(
             tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
         )
         line = {"reference": reference, "payment": payment, "kind": str(kind)}
         await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
 
-    decide("finance", use)
+    as_operator("finance", use)
     typer.echo(f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved.")
 
 

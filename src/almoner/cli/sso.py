@@ -12,9 +12,9 @@ from almoner.access.sso.domain import DEFAULT_SCOPES, Metadata, Provider, Provid
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import partner_of
+from almoner.cli.caller import Caller, as_administrator
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.named_members import Member, member_of
-from almoner.cli.officer import Officer, administer
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso
 from almoner.platform.database.transactions import Database, Tx
@@ -62,11 +62,11 @@ def set_provider(
         not disabled,
     )
 
-    async def use(tx: Tx, officer: Officer) -> tuple[Provider, str]:
+    async def use(tx: Tx, officer: Caller) -> tuple[Provider, str]:
         scope = await partner_of(tx, partner)
         return await sso.save_provider(tx, officer.by, scope, wanted), sso.redirect_uri(tx, scope)
 
-    _show(*administer(use))
+    _show(*as_administrator(use))
 
 
 @commands.command("show")
@@ -113,10 +113,10 @@ def remove_provider(partner: PartnerId) -> None:
     Members can no longer sign in with it, and roles granted by it are removed.
     """
 
-    async def use(tx: Tx, officer: Officer) -> None:
+    async def use(tx: Tx, officer: Caller) -> None:
         await sso.remove(tx, officer.by, await partner_of(tx, partner))
 
-    administer(use)
+    as_administrator(use)
     typer.echo("SSO has been removed.")
 
 
@@ -127,7 +127,7 @@ def unlink_member(partner: PartnerId, member: Member) -> None:
     They can no longer sign in with SSO, and roles granted by it are removed.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         scope = await partner_of(tx, partner)
         person = await people.get(tx, member_realm(scope), await member_of(tx, scope, member))
         issuers = [one.issuer for one in await identities.of_person(tx, person)]
@@ -135,7 +135,7 @@ def unlink_member(partner: PartnerId, member: Member) -> None:
         gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
         return f"{person.user_name} {gone}."
 
-    typer.echo(to_one_line(administer(use)))
+    typer.echo(to_one_line(as_administrator(use)))
 
 
 def _secret() -> str:

@@ -6,8 +6,8 @@ import typer
 
 from almoner.cli.access import read_id, table
 from almoner.cli.amounts import amount
+from almoner.cli.caller import Caller, as_operator, display_names
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Officer, decide, named
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
@@ -46,7 +46,7 @@ def list_held(
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
         found = await suspense.newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
         decided = await suspense.decisions(tx, [held.id for held in found])
-        by = await named(tx, [one.by for one in decided])
+        by = await display_names(tx, [one.by for one in decided])
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
 
     rows, decisions = in_transaction(use)
@@ -89,14 +89,14 @@ def refund(
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
 
-    async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
+    async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
         if provider_refund is not None:
             return await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
         return await suspense.begin_refund(tx, held_id, noted, officer.id)
 
-    typer.echo(f"{held} is {_status(decide('finance', use))}.")
+    typer.echo(f"{held} is {_status(as_operator('finance', use))}.")
 
 
 @commands.command("apply")
@@ -107,12 +107,12 @@ def apply(held: HeldId, note: Note) -> None:
     """
     noted = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
         return tx.ids.text("donation", (await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
 
-    typer.echo(f"{held} has been applied to {decide('finance', use)}.")
+    typer.echo(f"{held} has been applied to {as_operator('finance', use)}.")
 
 
 @commands.command("write-off")
@@ -120,12 +120,12 @@ def write_off(held: HeldId, note: Note) -> None:
     """Write off a payment that is not ours. Refunds nothing."""
     noted = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> UnallocatedPayment:
+    async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
         held_id = read_id(tx, _TYPE, held)
         await officer.record(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
         return await suspense.write_off(tx, held_id, noted, officer.id)
 
-    typer.echo(f"{held} is {_status(decide('finance', use))}.")
+    typer.echo(f"{held} is {_status(as_operator('finance', use))}.")
 
 
 def _checked(note: str) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated, get_args
 import typer
 
 from almoner.cli.access import read_id, table
+from almoner.cli.caller import Approved, Caller, Note, as_operator, display_names, ensure_apart, require_approval
 from almoner.cli.database import in_transaction
-from almoner.cli.officer import Agreed, Note, Officer, decide, ensure_apart, look, named
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from almoner.giving.disbursing.verifications import service as verifications
@@ -126,7 +126,7 @@ async def _waits(tx: Tx, one: Verification) -> str | None:
 async def _seen(tx: Tx, one: Verification) -> Rows:
     """What was seen of the checks, with the facts in one line."""
     noted = await verifications.list_findings(tx, one.id)
-    by = await named(tx, [row.finding.source for row in noted])
+    by = await display_names(tx, [row.finding.source for row in noted])
     return [
         [
             iso(row.checked_at),
@@ -150,7 +150,7 @@ def _plain(value: object) -> str:
 
 async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
     """Each flag, and a line for whoever has looked at it."""
-    by = await named(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
+    by = await display_names(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
         rows.append([iso(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.sentence, flag.status, None, None])
@@ -170,7 +170,7 @@ def request_confirmation(
     set-contact`.
     """
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
         known = await agents.contact_of(tx, one.organisation_id)
         if known is None:
@@ -184,7 +184,7 @@ def request_confirmation(
         await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
         return f"Emailed {known.email} in {asked.language}; the link expires at {iso(asked.expires_at)}."
 
-    typer.echo(decide("reviewer", use))
+    typer.echo(as_operator("reviewer", use))
 
 
 def _language(given: str | None) -> str | None:
@@ -197,7 +197,7 @@ def _language(given: str | None) -> str | None:
 async def _asked(tx: Tx, one: Verification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
-    by = await named(tx, [row.asked_by for row in known])
+    by = await display_names(tx, [row.asked_by for row in known])
     return [
         [
             iso(row.asked_at),
@@ -236,7 +236,7 @@ def clear_flag(flag: FlagId, note: Note) -> None:
     """Clear a flag. Takes two reviewers, each with evidence."""
     told = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> Flag:
+    async def use(tx: Tx, officer: Caller) -> Flag:
         try:
             known = await verifications.get_flag(tx, read_id(tx, FLAG, flag))
             await ensure_apart(tx, officer, known.first.by if known.first else None)
@@ -248,14 +248,14 @@ def clear_flag(flag: FlagId, note: Note) -> None:
         await officer.record(tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status)
         return looked
 
-    lifted = decide("reviewer", use).status == "lifted"
+    lifted = as_operator("reviewer", use).status == "lifted"
     said = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
     typer.echo(f"{flag} {said}.")
 
 
 async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """Each decision, and a line more for whoever looked as well."""
-    by = await named(tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)])
+    by = await display_names(tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)])
     rows: list[list[object]] = []
     for one in history:
         rows.append([iso(one.at), one.decision, one.reason, by(one.evidence.decided_by), one.evidence.note])
@@ -272,18 +272,20 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
     """
     told = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
         named_so = tx.ids.text(ID, one.id)
         seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
-        agreed = await look(tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id)
-        if not isinstance(agreed, Agreed):
+        agreed = await require_approval(
+            tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id
+        )
+        if not isinstance(agreed, Approved):
             return agreed
         evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
         approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
         return await _decided(tx, officer, approved, "verification.approved", people=agreed.people)
 
-    typer.echo(decide("reviewer", use))
+    typer.echo(as_operator("reviewer", use))
 
 
 @commands.command("reject")
@@ -291,12 +293,12 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
     """Reject a verification, with a reason for the partner."""
     told = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
         rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, told))
         return await _decided(tx, officer, rejected, "verification.rejected")
 
-    typer.echo(decide("reviewer", use))
+    typer.echo(as_operator("reviewer", use))
 
 
 @commands.command("reopen")
@@ -307,12 +309,12 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
     """
     told = _checked(note)
 
-    async def use(tx: Tx, officer: Officer) -> str:
+    async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
         reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, told))
         return await _decided(tx, officer, reopened, "verification.reopened")
 
-    typer.echo(decide("reviewer", use))
+    typer.echo(as_operator("reviewer", use))
 
 
 async def _find(tx: Tx, verification: str) -> Verification:
@@ -329,7 +331,7 @@ def _checked(note: str) -> str:
     return told
 
 
-async def _decided(tx: Tx, officer: Officer, one: Verification, action: str, **details: int) -> str:
+async def _decided(tx: Tx, officer: Caller, one: Verification, action: str, **details: int) -> str:
     named_so = tx.ids.text(ID, one.id)
     await officer.record(tx, one.partner_id, action, named_so, **details)
     return f"{named_so} is {one.status}."

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from almoner.cli.access import table
+from almoner.cli.caller import administrator
 from almoner.cli.database import with_database
-from almoner.cli.officer import administrator
 from almoner.cli.progress import Line
 from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT

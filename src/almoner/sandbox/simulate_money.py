@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import UnknownOrganisation
 from almoner.giving.accounting.refunds import flows as refunds_flows
-from almoner.giving.accounting.refunds import service as refunding
+from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
@@ -121,7 +121,7 @@ class _Money:
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
             called = f"simulated-{encode(tx.new_id())}" if donation.type == "direct" else None
-            refund = await refunding.begin_refund(
+            refund = await refunds.begin_refund(
                 tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
             )
         await refunds_flows.send_refund(self._db, self._provider, refund.id)

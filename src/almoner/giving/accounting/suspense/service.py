@@ -118,7 +118,9 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
     """
     held = await lock(tx, held_id)
     if held.status == "refunding" and held.by_bank:
-        raise DecisionRefused("It goes back by bank: send it, and record it with --done-as, or import the statement.")
+        raise DecisionRefused(
+            "It goes back by bank: send it, and record it with --provider-refund, or import the statement."
+        )
     if held.status == "refunding":
         await store.insert_decision(
             tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)

@@ -11,7 +11,7 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
-from almoner.validation.applications.documents import service as files
+from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.invites.domain import InviteExpired, InviteInvalidState, InviteNotFound
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import InviteNotFound as DocumentInviteNotFound
@@ -129,7 +129,7 @@ async def list_validation_submission_documents(
     "/v1/validation-submission-documents",
     key=PUBLISHABLE,
     scope="validation_submissions:write",
-    upload=files.DOCUMENT,
+    upload=documents.DOCUMENT,
     errors=(
         *UPLOAD_ERRORS,
         DocumentInviteNotFound,

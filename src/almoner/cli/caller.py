@@ -33,7 +33,7 @@ _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
 
 @dataclass(frozen=True, slots=True)
-class Officer:
+class Caller:
     """Who acts. ``person``: the operator, None for the machine's account."""
 
     actor: Actor
@@ -56,7 +56,7 @@ class Officer:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class Approved:
     """What may be decided now. ``second``: who looked as well, and their note."""
 
     by: str
@@ -77,20 +77,20 @@ def account() -> str:
         return f"uid {os.getuid()}"
 
 
-MACHINE: Final = Officer(Actor("machine", account()))
+MACHINE: Final = Caller(Actor("machine", account()))
 
 
-def decide(role: OperatorRole, use: Callable[[Tx, Officer], Awaitable[Result]]) -> Result:
+def as_operator(role: OperatorRole, use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
     """Let an operator with the role decide, in one transaction. Raises Refused."""
 
     async def inside(database: Database) -> Result:
-        async with acting(database, role) as (tx, officer):
+        async with operator_transaction(database, role) as (tx, officer):
             return await use(tx, officer)
 
     return with_database(inside)
 
 
-def administer(use: Callable[[Tx, Officer], Awaitable[Result]]) -> Result:
+def as_administrator(use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
     """Let an administrator act, in one transaction; the machine's account before there is any operator."""
 
     async def inside(database: Database) -> Result:
@@ -101,7 +101,7 @@ def administer(use: Callable[[Tx, Officer], Awaitable[Result]]) -> Result:
     return with_database(inside)
 
 
-async def administrator(database: Database) -> Callable[[Tx], Awaitable[Officer]]:
+async def administrator(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
     """Who administers, asked once; in each transaction they are known anew. The machine before there is any operator.
 
     Raises Refused.
@@ -111,28 +111,28 @@ async def administrator(database: Database) -> Callable[[Tx], Awaitable[Officer]
     return await _who(database, "administrator") if known else _machine
 
 
-async def _machine(tx: Tx) -> Officer:
+async def _machine(tx: Tx) -> Caller:
     if not await operators.claim_first_operator(tx):
         raise TokenRefused("An operator has just been added: run the command again with a token.")
     return MACHINE
 
 
 @asynccontextmanager
-async def acting(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Officer]]:
+async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
     """A transaction of an operator with one of the roles, or of any operator. Raises Refused."""
     who = await _who(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
 
 
-async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Officer]]:
+async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Caller]]:
     token = _token()
 
-    async def who(tx: Tx) -> Officer:
+    async def who(tx: Tx) -> Caller:
         person, _ = await operators.authenticate(tx, token)
         if roles:
             await operators.ensure_has_role(tx, person, *roles)
-        return Officer(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
+        return Caller(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
 
     async with database.write() as tx:
         await operators.authenticate(tx, token)  # noted also when the command is refused afterwards
@@ -152,27 +152,27 @@ def _token() -> str:
     )
 
 
-async def look(
-    tx: Tx, officer: Officer, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
-) -> Agreed | str:
+async def require_approval(
+    tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
+) -> Approved | str:
     """Two pairs of eyes, where an administrator asks for them; a sentence while the second one has to look.
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
     if not await operators.requires_dual_control(tx):
-        return Agreed(officer.id, note)
-    return await look_by_two(tx, officer, role, action, subject, seen, note, scope)
+        return Approved(officer.id, note)
+    return await require_two_people(tx, officer, role, action, subject, seen, note, scope)
 
 
-async def look_by_two(
-    tx: Tx, officer: Officer, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
-) -> Agreed | str:
+async def require_two_people(
+    tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
+) -> Approved | str:
     """Two pairs of eyes, whatever an administrator asks for; a sentence while the second one has to look.
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
     if officer.person is None:
-        return Agreed(officer.id, note)
+        return Approved(officer.id, note)
     approval = await operators.record_approval(tx, officer.person, action, subject, seen, note, role)
     if approval.second is None:
         await officer.record(tx, scope, action, subject, look=1)
@@ -180,16 +180,16 @@ async def look_by_two(
             f"Confirmed by {officer.person.shown_name} (1 of 2); a second operator with the role {role} must run "
             f"the same command before {approval.expires_at:%Y-%m-%d %H:%M} UTC."
         )
-    return Agreed(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
+    return Approved(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
 
 
-async def ensure_apart(tx: Tx, officer: Officer, *others: str | None) -> None:
+async def ensure_apart(tx: Tx, officer: Caller, *others: str | None) -> None:
     """The officer is another pair of eyes than these, whom decisions bear. Raises Refused."""
     if officer.person is not None:
         await operators.ensure_independent(tx, officer.person, [other for other in others if other])
 
 
-async def named(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def display_names(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """How to show who decided: operators by name beside their identifier, others as they are kept."""
     names = await operators.find_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by
