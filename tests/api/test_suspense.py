@@ -264,7 +264,7 @@ async def test_the_mail_says_how_much_for_whom_and_why_in_the_donors_language(ow
 @pytest.mark.parametrize(
     ("change", "constraint"),
     [
-        ("status = 'refunded', provider_refund = 'x'", "lifecycle_held_payment"),
+        ("status = 'refunded', provider_refund = 'x'", "lifecycle_unallocated_payment"),
         ("status = 'refunding'", "unallocated_payment_decided"),
         ("status = 'refunding', decided_at = received_at, decided_by = 'ada'", "unallocated_payment_decided"),
         (

@@ -8,7 +8,15 @@ from almoner.access.members.audit_texts import ACTION_LABELS
 from tests.architecture.sources import Source, dotted, sources
 
 RECORDERS = frozenset(
-    {"record", "_record", "record_audit_entry", "record_audit", "record_approval", "require_approval", "require_two_people"}
+    {
+        "record",
+        "_record",
+        "record_audit_entry",
+        "record_audit",
+        "record_approval",
+        "require_approval",
+        "require_two_people",
+    }
 )
 OF_PEOPLE = re.compile(r"[a-z_]+(\.[a-z_]+)+|signed_(in|out)")
 OF_SCIM = {

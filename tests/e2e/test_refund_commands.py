@@ -133,7 +133,7 @@ async def test_what_a_provider_refused_waits_for_a_person(
 async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
     begun = await refunds.begun(service, await factories.donation(service, api))
     name = service.db.deployment.ids.text("refund", begun.id)
-    assert "the refund is begun" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
+    assert "the refund is pending" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
     await almoner("refunds", "mark-failed", name, "--note", "kept")
     assert name not in (await almoner("refunds", "failed"))[1]
     assert "is refused by a person" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]

@@ -118,8 +118,7 @@ async def test_h11_the_database_keeps_the_rules_of_codes(giving: Giving, broken:
             await tx.execute(
                 """
                 insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at,
-                                       failed_attempts,
-                                       verified_at, used_at)
+                                       failed_attempts, verified_at, used_at)
                 values ($1, $2, $3, $3, 'x', $4, $5, $6, $7, $8)
                 """,
                 uuid4(),

@@ -143,8 +143,7 @@ async def fill(service: Service, partners: list[UUID]) -> None:
         await tx.execute(
             """
             insert into review (id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until,
-                                claimed_fingerprint,
-                                status, status_changed_at, ended_at)
+                                claimed_fingerprint, status, status_changed_at, ended_at)
             select gen_random_uuid(), case n % 3 when 0 then 'appeal' else 'validation_request' end, gen_random_uuid(),
                    p, '{name_differs}', $2::timestamptz + n * interval '1 min',
                    case when n % 20 = 0 then 'operator_' || n % 7 end,

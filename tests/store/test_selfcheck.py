@@ -257,8 +257,7 @@ def faults() -> Iterator[Fault]:
         gone
         + f"""
         insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, authenticated_at,
-                             last_seen_at,
-                             expires_at)
+                             last_seen_at, expires_at)
         select id, realm, id, sha256('x'), 'passkey', '', '', {OLD}, {OLD}, {OLD}, 'infinity' from person
         """,
     )
@@ -309,7 +308,7 @@ def faults() -> Iterator[Fault]:
     ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, {{}} from registry limit 1
     """
     yield Fault("registers.none_put_aside", load.format("status, reasons", "'quarantined', array['cut off']"))
-    yield Fault("registers.none_kept_in_doubt", load.format("status, kept", "'loaded', 1"))
+    yield Fault("registers.none_kept_in_doubt", load.format("status, carried_over", "'loaded', 1"))
     yield Fault(
         "registers.refresh",
         f"""

@@ -198,7 +198,7 @@ async def test_the_appeals_of_a_page_are_found_by_an_index(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("ended", "index"), [("answered", f"{RECORD}_to_forget"), ("undecided", f"{RECORD}_undecided_to_forget")]
+    ("ended", "index"), [("answered", f"{RECORD}_to_erase"), ("undecided", f"{RECORD}_undecided_to_erase")]
 )
 async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_is(
     world: World, ended: submissions_domain.EndState, index: str

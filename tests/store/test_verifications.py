@@ -138,8 +138,8 @@ async def test_none_is_stored_approved_from_the_start(service: Service, pending:
         service,
         f"""
         insert into {RECORD} (id, partner_id, organisation_id, status, created_at, updated_at, processed_at,
-                              status_changed_at)
-        select $2, $3, organisation_id, 'approved', created_at, created_at, created_at, created_at
+                              status_changed_at, requested)
+        select $2, $3, organisation_id, 'approved', created_at, created_at, created_at, created_at, requested
         from {RECORD} where id = $1
         """,
         pending,
@@ -161,8 +161,9 @@ async def test_checks_of_one_that_is_not_pending_stand_still(service: Service, p
 async def test_an_organisation_has_one_that_counts_and_each_check_once(service: Service, pending: UUID) -> None:
     again = f"""
         insert into {RECORD} (id, partner_id, organisation_id, status, created_at, updated_at, expires_at,
-                              status_changed_at)
-        select $2, partner_id, organisation_id, 'pending', created_at, updated_at, expires_at, status_changed_at
+                              status_changed_at, requested)
+        select $2, partner_id, organisation_id, 'pending', created_at, updated_at, expires_at, status_changed_at,
+               requested
         from {RECORD} where id = $1
     """
     assert await refuses(service, again, pending, uuid4()) == "monetary_donation_verification_live"
@@ -252,11 +253,11 @@ async def fill(service: Service, partners: list[UUID], organisations: list[UUID]
             f"""
             with made as (
                 insert into {RECORD} (id, partner_id, organisation_id, status, created_at, updated_at, expires_at,
-                                      processed_at, status_changed_at)
+                                      processed_at, status_changed_at, requested)
                 select gen_random_uuid(), p, ($2::uuid[])[1 + n % cardinality($2::uuid[])],
                        case when n <= 20 then 'pending' else 'expired' end, $3, $3,
                        $3::timestamptz + n * interval '1 h',
-                       case when n > 20 then $3::timestamptz end, $3
+                       case when n > 20 then $3::timestamptz end, $3, true
                 from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
             )
             insert into {MADE} (id, verification_id, type, status, status_changed_at)

@@ -54,8 +54,7 @@ async def insert(tx: Tx, sign_in: SignIn, hash_: bytes) -> bool:
     made = await tx.fetchval(
         """
         insert into sign_in (id, realm, person_id, hash, method, address, device, created_at, authenticated_at,
-                             last_seen_at,
-                             expires_at)
+                             last_seen_at, expires_at)
         select $1, p.realm, p.id, $4, $5, $6, $7, $8, $10, $8, $9
         from person p where p.realm = $2 and p.id = $3 and p.active for share of p
         returning true

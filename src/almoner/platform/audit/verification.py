@@ -1,6 +1,6 @@
 """Proves that an audit chain is as it was written, or names the first entry that is not (V8).
 
-Each entry has its mac, which only the service makes, and its hash, which covers its place and all before it; the chain
+Each entry has its MAC, which only the service makes, and its hash, which covers its place and all before it; the chain
 has its sealed end and its signed heads, in the database and outside. Reads page by page: a long log needs no memory.
 """
 
@@ -45,7 +45,7 @@ TWICE: Final = """
 select id, action, max(sequence) as sequence from audit_entry where scope = $1
 group by id, action having count(*) > 1 limit 1
 """
-"""Only without its primary key: a copy of an entry has a good mac."""
+"""Only without its primary key: a copy of an entry has a good MAC."""
 
 
 class ChainBroken(Exception):

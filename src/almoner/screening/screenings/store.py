@@ -25,8 +25,7 @@ _SUBJECT: Final = """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
     m.subject_side, m.entry_side, m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject,
-        m.decided_entry,
-    m.found_at, m.changed_at
+    m.decided_entry, m.found_at, m.changed_at
 """
 
 

@@ -194,8 +194,7 @@ async def insert_lines(
         """
         insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
                                      fee_minor, net_minor, status, reason, payment_id, unallocated_payment_id,
-                                         refund_id,
-                                     waived_fee_minor, provider_refund, dispute_id, created_at, checked_at,
+                                     refund_id, waived_fee_minor, provider_refund, dispute_id, created_at, checked_at,
                                      status_changed_at)
         select id, settlement_id, provider, currency, kind, payment, gross, fee, net,
                case when reason is null then 'matched' else 'exception' end, reason, payment_id, held_id, refund_id,

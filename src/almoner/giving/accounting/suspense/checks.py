@@ -13,11 +13,11 @@ checks: Final = (
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select id, amount_minor, id || ' ' || kind as name, kind, currency || ':' || provider as whose
             from unallocated_payment join (values
-                ('payment_unallocated', '{held,refunding,refunded,dismissed,accepted}'::text[]),
+                ('payment_unallocated', '{held,refunding,refunded,written_off,applied}'::text[]),
                 ('unallocated_refund_started', '{refunding,refunded}'),
                 ('unallocated_refund_sent', '{refunded}'),
-                ('unallocated_written_off', '{dismissed}'),
-                ('unallocated_applied', '{accepted}')
+                ('unallocated_written_off', '{written_off}'),
+                ('unallocated_applied', '{applied}')
             ) as posting (kind, states) on status = any(states)
             where reason not in ('other_mode', 'other_account')
         ) h full join (

@@ -125,18 +125,14 @@ async def insert(
     )
     await tx.execute(
         """
-        insert into bank_statement_line (id, statement_id, position, account, booked_on, amount_minor, currency,
-                               bank_reference,
-                               end_to_end_id, counterparty, remittance_information, return_reason, reversal, status,
-                                   reason, created_at,
-                               status_changed_at)
-        select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, counterparty,
-               remittance_information,
-               returned, reversal, 'open', 'unknown', $4, $4
+        insert into bank_statement_line (
+            id, statement_id, position, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id,
+            counterparty, remittance_information, return_reason, reversal, status, reason, created_at, status_changed_at
+        ) select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, other,
+            remitted, returned, reversal, 'open', 'unknown', $4, $4
         from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
                     $13::int[], $14::bool[])
-            as given (id, booked_on, minor, reference, end_to_end_id, counterparty, remittance_information, returned,
-                position, reversal)
+            as given (id, booked_on, minor, reference, end_to_end_id, other, remitted, returned, position, reversal)
         """,
         statement_id,
         new.account,

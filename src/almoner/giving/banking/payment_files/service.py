@@ -36,7 +36,7 @@ _CONTEXT: Final = "payment_file"
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _NOT_RELEASED: Final = {
-    "payment_file_two_people": "You made this file yourself: of such a sum somebody else has to release it.",
+    "payment_file_dual_control": "You made this file yourself: of such a sum somebody else has to release it.",
     "approvers_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
     "somebody else must release it.",
     "payment_file_sum": (

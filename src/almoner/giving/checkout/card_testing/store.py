@@ -45,7 +45,7 @@ select
     (select min(started_at) from card_attempt
      where device = $2 and started_at > $7 and ended_at is null and max_attempts > declined) as device_open_since,
     (select blocked_until from card_source_block where source = $1) as blocked_until,
-    (select blocked_until from card_source_block where source = $2) as device_paused_until,
+    (select blocked_until from card_source_block where source = $2) as device_blocked_until,
     exists (select from card_testing_alert where partner_id = $3 and code_required_until > $5) as forced,
     (select id from donation_email_code
      where session_id = $4 and email = $10 and verified_at is not null and used_at is null and expires_at > $5
@@ -284,8 +284,8 @@ async def record_code_attempt(tx: Tx, _scope: AllPartners, code_id: UUID, *, rig
     """Note a guess of a locked code."""
     await tx.execute(
         """
-        update donation_email_code set failed_attempts = failed_attempts + (not $2)::int, verified_at = case
-        when $2 then $3 else verified_at end
+        update donation_email_code set failed_attempts = failed_attempts + (not $2)::int,
+            verified_at = case when $2 then $3 else verified_at end
         where id = $1
         """,
         code_id,
@@ -304,8 +304,8 @@ async def oldest_record_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     found: datetime | None = await tx.fetchval(
         """
         select least((select min(started_at) from card_attempt), (select min(sent_at) from donation_email_code),
-                     (select min(blocked_until) from card_source_block), (select min(code_required_until)
-                     from card_testing_alert))
+                     (select min(blocked_until) from card_source_block),
+                     (select min(code_required_until) from card_testing_alert))
         """
     )
     return found

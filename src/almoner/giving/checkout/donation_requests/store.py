@@ -197,8 +197,7 @@ async def insert_payment(tx: Tx, _scope: AllPartners, new: RequestPayment) -> bo
     made = await tx.execute(
         """
         insert into request_payment (id, request_id, currency, amount_minor, applied_minor, overpaid_minor,
-                                     bank_reference,
-                                     status, received_at, recorded_by, status_changed_at, applied_from)
+                                     bank_reference, status, received_at, recorded_by, status_changed_at, applied_from)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
         on conflict (bank_reference) where applied_from is null do nothing
         """,

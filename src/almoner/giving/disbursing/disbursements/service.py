@@ -51,7 +51,7 @@ BATCH: Final = 1000
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """What is wrong with one payout, and not with the database."""
 _DAY: Final = timedelta(days=1)
-_TWO_PEOPLE_CONSTRAINT: Final = "disbursement_confirmation_two_people"
+_TWO_PEOPLE_CONSTRAINT: Final = "disbursement_confirmation_dual_control"
 _RELEASED_BY_ANOTHER_CONSTRAINT: Final = "disbursement_hold_released_by_another"
 
 

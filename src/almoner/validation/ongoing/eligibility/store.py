@@ -27,8 +27,7 @@ _COUNTED: Final = "select count(*) as total from eligibility_subscription s wher
 _SELECTED: Final = """
     s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
     coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.simulated_status,
-        s.metadata,
-    s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.cancelled_at
+    s.metadata, s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.cancelled_at
 """
 _FROM: Final = f"""
 select {_SELECTED} from eligibility_subscription s
@@ -57,8 +56,7 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
         """
         insert into eligibility_subscription (
             id, partner_id, organisation_id, validation_request_id, configuration_id, suggested, simulated_status,
-                metadata,
-            status, created_at, updated_at, status_changed_at
+            metadata, status, created_at, updated_at, status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
         """,
         new.id,

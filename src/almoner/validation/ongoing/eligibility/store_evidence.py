@@ -17,8 +17,7 @@ from almoner.validation.ongoing.eligibility.domain import (
 
 _SELECT: Final = """
 select e.id, e.occasion, e.organisation_id, e.classification, e.name_classification, e.allowed, e.eligibility_status,
-    e.told,
-    e.evaluated_at, (
+    e.told, e.evaluated_at, (
         select coalesce(jsonb_agg(jsonb_build_array(f.code, f.rule, f.suggested, f.verdict) order by f.code), '[]')
         from eligibility_finding f where f.evaluation_id = e.id
     ) as findings
@@ -49,8 +48,7 @@ async def insert(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> 
         with kept as (
             insert into eligibility_evaluation (
                 id, subscription_id, occasion, organisation_id, classification, name_classification, allowed,
-                    eligibility_status,
-                told, evaluated_at
+                eligibility_status, told, evaluated_at
             ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         )
         insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict)

@@ -93,8 +93,7 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
         """
         insert into monitoring_subscription (
             id, partner_id, organisation_id, validation_request_id, configuration_id, status, search_name,
-                simulated_results,
-            created_at, status_changed_at
+            simulated_results, created_at, status_changed_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
         """,
         new.id,
