@@ -120,6 +120,8 @@ def main(bmf: Path, rigour: Path, ofac: Path) -> None:
     alike = senses(yaml.safe_load((rigour / "rigour_symbols.yml").read_text()), found)
     (TARGET / "senses.tsv").write_text("".join(f"{word}\t{alike[word]}\n" for word in sorted(alike)))
 
+    from almoner.screening.matching.words import tokenise_name
+
     words: Counter[str] = Counter()
     names: Counter[str] = Counter()
     total = 0

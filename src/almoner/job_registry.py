@@ -226,11 +226,8 @@ def build_background_tasks(
     handlers |= _mail_handlers(db, transport, catalogues, hosts, screener, pay_to)
     handlers |= {**sign_ins_jobs.handlers, **organisations_jobs.handlers(PARTNERS_BY_ORGANISATION)}
     handlers |= {**registers_jobs.handlers(registers), **watchlists_jobs.handlers(watchlists)}
-    handlers |= documents_jobs.handlers(blobs, scanner)
-    handlers |= {
-        **matches_jobs.handlers(screener),
-        **verifications_jobs.handlers(WatchlistScreening(screener), payee_bank_accounts.first_approved_account),
-    }
+    handlers |= {**documents_jobs.handlers(blobs, scanner), **matches_jobs.handlers(screener)}
+    handlers |= verifications_jobs.handlers(WatchlistScreening(screener), payee_bank_accounts.first_approved_account)
     handlers |= {**requests_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
     handlers |= {**eligibility_jobs.handlers, **submissions_jobs.handlers, **appeals_jobs.handlers}
     if provider is not None:

@@ -289,6 +289,10 @@ def _form_pages(
     ]
 
 
+def _sandbox_routes(settings: Settings, work: PaymentContext, rules: DisbursementRules, clock: SandboxClock) -> Routes:
+    return sandbox_routes(clock, _simulation(work, build_payment_simulator(settings, work.db), rules))
+
+
 def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
     db = work.db
     return Simulation(
@@ -371,9 +375,8 @@ async def build_services(
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
-    db = await transactions.connect_service(
-        settings.dsn, build_deployment(settings, clock), size=settings.database_pool
-    )
+    deployment = build_deployment(settings, clock)
+    db = await transactions.connect_service(settings.dsn, deployment, size=settings.database_pool)
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
@@ -381,23 +384,19 @@ async def build_services(
     pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
-    rules, looks = (
-        DisbursementRules(settings.disbursement_min_donations),
-        provider.refund_status_reader() if provider else None,
-    )
+    rules = DisbursementRules(settings.disbursement_min_donations)
+    looks = provider.refund_status_reader() if provider else None
     pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
-    background = BackgroundWorker(
-        db, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs), telemetry
-    )
+    tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs)
+    background = BackgroundWorker(db, tasks, telemetry)
     checker = Checker(telemetry.record_upload_check)
     intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
     pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
     routes = [*ROUTES, refund_routes(rules)]
     if settings.sandbox and work is not None:
-        tools = _simulation(work, build_payment_simulator(settings, db), rules)
-        routes.append(sandbox_routes(SandboxClock(background, clock), tools))
+        routes.append(_sandbox_routes(settings, work, rules, SandboxClock(background, clock)))
     return Services(
         settings,
         clock,

@@ -120,7 +120,7 @@ def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_
 
 
 @pytest.mark.parametrize(
-    ("address_attempts", "most", "window"),
+    ("begun", "most", "window"),
     [("address_attempts", 6, MINUTE), ("address_attempts", 20, HOUR), ("device_attempts", 10, 24 * HOUR)],
 )
 def test_h6_beginnings_are_limited_to_the_moment(begun: str, most: int, window: timedelta) -> None:

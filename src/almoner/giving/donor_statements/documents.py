@@ -19,6 +19,7 @@ from almoner.platform.pages.translations import Language
 PDF: Final = "application/pdf"
 
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "statement.typ"
+_COLUMNS: Final = ("date", "receipt_number", "organisation", "amount")
 
 
 @cache
@@ -82,9 +83,7 @@ class StatementDocuments:
                 first=isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
                 last=isolated_plain_text(formats.format_day(statement.period.last, locale), language.direction),
             ),
-            "columns": [
-                language.text(f"receipt.{name}") for name in ("date", "receipt_number", "organisation", "amount")
-            ],
+            "columns": [language.text(f"receipt.{name}") for name in _COLUMNS],
             "rows": [self._row(line, statement, language) for line in statement.lines],
             "totals": [
                 {

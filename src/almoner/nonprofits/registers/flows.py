@@ -139,11 +139,7 @@ class _ImportRun:
         self.pace.report_merged(0, 1)
         await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
         read = await store_staging.list_read_files(tx, ALL_PARTNERS, reading_id)
-        again = (
-            {}
-            if self.source.repeats_numbers
-            else await store_staging.reject_repeated_numbers(tx, ALL_PARTNERS, reading_id)
-        )
+        again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
@@ -188,6 +184,11 @@ class _ImportRun:
         kept = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, kept, {} if refused else parts)
         return load
+
+    async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
+        if self.source.repeats_numbers:
+            return {}
+        return await store_staging.reject_repeated_numbers(self.tx, ALL_PARTNERS, self.reading_id)
 
     async def _strays(
         self, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart], rows: int

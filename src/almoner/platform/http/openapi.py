@@ -151,9 +151,7 @@ def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Respo
             members = msgspec.structs.fields(record)
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
-            _apply_naming_conventions(
-                field, property_, record.object_name if record else name.removesuffix("ResponseRecord")
-            )
+            _apply_naming_conventions(field, property_, record.object_name if record else name.removesuffix("Out"))
     return {name: _clean_schema(schema) for name, schema in components.items()}, refs
 
 

@@ -144,9 +144,8 @@ async def _merge(
         kept=len(missing) - len(removed),
     )
     moments = (told, before.published_at if before else None)
-    reasons = list(
-        load_checks.refusal_reasons(source, load.entries, load.rejected, load.removed, len(standing), moments)
-    )
+    counts = load.entries, load.rejected, load.removed, len(standing)
+    reasons = list(load_checks.refusal_reasons(source, *counts, moments))
     if reasons and not read.entries:
         raise WatchlistRefused(
             f"the files hold no entry of {source.title}{_problem_suffix(read.rejected)}. To have it name nobody: "

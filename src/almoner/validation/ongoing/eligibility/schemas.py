@@ -152,7 +152,7 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
         configuration_id=tx.ids.optional("hostedconfiguration", row.configuration_id),
         suggested_activity_sub_tags=suggested
         if row.simulated_status is None
-        else [triggers.test_value_of(row.simulated_status)],
+        else [triggers.simulated_value_of(row.simulated_status)],
         status=row.status,
         results=EligibilityResultsOut(
             results.status,

@@ -13,6 +13,6 @@ def simulated_status(suggested: Sequence[str]) -> EligibilityStatus | None:
     return TEST_VALUES.get(suggested[0]) if len(suggested) == 1 else None
 
 
-def test_value_of(outcome: EligibilityStatus) -> str:
+def simulated_value_of(outcome: EligibilityStatus) -> str:
     """The test value that asks for it."""
     return next(value for value, asked in TEST_VALUES.items() if asked == outcome)
