@@ -220,8 +220,8 @@ def set_giving(
         f"Gift Aid {'required' if account.requires_gift_aid else 'not required'}"
     )
     typer.echo(
-        f"donation requests every {account.request_interval}, from {account.request_minimum_multiple} minimum donations, "
-        f"due within {account.request_due_days} days"
+        f"donation requests every {account.request_interval}, "
+        f"from {account.request_minimum_multiple} minimum donations, due within {account.request_due_days} days"
     )
 
 

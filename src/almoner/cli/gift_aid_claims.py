@@ -92,10 +92,12 @@ def draft(
 
 
 def _sums(claim: GiftAidClaim) -> str:
-    gifts = f"Donations: {claim.donations:,}, of {format_pounds(claim.minor)}. Lines: {claim.lines:,}. {format_pounds(claim.tax_minor)}"
+    counts = f"Donations: {claim.donations:,}, of {format_pounds(claim.minor)}. Lines: {claim.lines:,}."
+    gifts = f"{counts} {format_pounds(claim.tax_minor)}"
     if not claim.deducted_minor:
         return f"{gifts} is due."
-    return f"{gifts}, less an adjustment of {format_pounds(claim.adjustment_minor)}: {format_pounds(claim.due_minor)} is due."
+    less = f"less an adjustment of {format_pounds(claim.adjustment_minor)}"
+    return f"{gifts}, {less}: {format_pounds(claim.due_minor)} is due."
 
 
 @claims.command("list")

@@ -117,7 +117,8 @@ def reindex() -> None:
     done = with_database(run)
     line.clear()
     typer.echo(
-        f"{done.organisations:,} organisations checked: {done.repaired:,} organisations and {done.words:,} words repaired."
+        f"{done.organisations:,} organisations checked: "
+        f"{done.repaired:,} organisations and {done.words:,} words repaired."
     )
 
 

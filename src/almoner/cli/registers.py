@@ -369,8 +369,8 @@ def _report_unread(load: Load, rejected: _Rejected) -> None:
             typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
     if load.carried_over:
         typer.echo(
-            f"Kept {load.carried_over:,} numbers unchanged: their rows were rejected, or they are missing and a rejected row "
-            "without a readable number may be theirs. If no rejected row is theirs, use --force."
+            f"Kept {load.carried_over:,} numbers unchanged: their rows were rejected, or they are missing and a "
+            "rejected row without a readable number may be theirs. If no rejected row is theirs, use --force."
         )
     if load.unreadable_values:
         typer.echo(f"Ignored {_unread(load):,} values that could not be read:")

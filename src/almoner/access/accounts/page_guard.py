@@ -204,7 +204,8 @@ class PageGuard:
         if second and await self._lacks_second(visitor):
             return redirect_to(f"{place.home}{SECOND_FACTOR}")
         if roles and not visitor.person.has_role(*roles):
-            text = f"You need the {alternative_roles_text(roles)} role to open this page. Ask an owner or administrator for access."
+            needed = f"You need the {alternative_roles_text(roles)} role to open this page."
+            text = f"{needed} Ask an owner or administrator for access."
             return self.render_refusal(visitor, "You do not have access to this page", text)
         if fresh and not sign_ins.is_recently_proved(visitor.sign_in, self.db.deployment.clock.real_now()):
             # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.

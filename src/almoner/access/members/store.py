@@ -56,7 +56,8 @@ async def find_owner_presence(tx: Tx, scope: Realm) -> OwnerPresence:
     """Whether somebody active is an owner, whoever says so, and can sign in."""
     found = await tx.fetchval(
         f"""
-        select max(case when {_CAN_SIGN_IN} then {OwnerPresence.ARE_THERE} else {OwnerPresence.INVITED} end) from person p
+        select max(case when {_CAN_SIGN_IN} then {OwnerPresence.ARE_THERE} else {OwnerPresence.INVITED} end)
+        from person p
         where p.active and p.id in (
             select r.person_id from person_role r where r.realm = $1 and r.role = 'owner'
             union all

@@ -64,8 +64,8 @@ def quarantine_reasons(judged: LoadSummary) -> list[str]:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
     if judged.newest is not None and judged.data_date < judged.newest:
         found.append(
-            f"the data are of {judged.data_date:%Y-%m-%d}, data of {judged.newest:%Y-%m-%d} are loaded (say --as-of if that "
-            f"day is wrong)"
+            f"the data are of {judged.data_date:%Y-%m-%d}, data of {judged.newest:%Y-%m-%d} are loaded "
+            "(say --as-of if that day is wrong)"
         )
     return found
 

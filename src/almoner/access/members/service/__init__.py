@@ -309,7 +309,8 @@ async def _send_invitation(tx: Tx, person: Person) -> str:
 
 
 def _invitation_url(tx: Tx, person: Person, link: EmailLink) -> str:
-    return f"{tx.links.pages}{security_emails.account_path(tx.ids, person.realm)}/invitation?token={links.link_token(tx, link)}"
+    home = security_emails.account_path(tx.ids, person.realm)
+    return f"{tx.links.pages}{home}/invitation?token={links.link_token(tx, link)}"
 
 
 def _text(tx: Tx, person: Person) -> str:

@@ -84,5 +84,6 @@ async def _with_retries(db: Database, step: Callable[[Tx], Awaitable[Result]]) -
         except (DeadlockDetectedError, SerializationError):
             continue
     raise ImportInterrupted(
-        f"the database let other work pass {MAX_ATTEMPTS} times: what is booked stays; import the file again to finish it"
+        f"the database let other work pass {MAX_ATTEMPTS} times: what is booked stays; "
+        "import the file again to finish it"
     )

@@ -164,7 +164,8 @@ async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | No
     paid_minor = claim.due_minor if minor is None else minor
     if paid_minor != claim.due_minor and not note:
         raise ClaimRefused(
-            f"{domain.format_pounds(claim.due_minor)} is due: say by --note why HMRC paid {domain.format_pounds(paid_minor)}"
+            f"{domain.format_pounds(claim.due_minor)} is due: "
+            f"say by --note why HMRC paid {domain.format_pounds(paid_minor)}"
         )
     if not await store.advance(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
         raise _transition_refused(claim, "paid")

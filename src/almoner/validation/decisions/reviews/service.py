@@ -174,7 +174,8 @@ async def _lock_open_review(tx: Tx, subject: Subject, by: str) -> Review:
 async def _not_open_message(tx: Tx, subject: Subject) -> str:
     if decisions := await store.list_decisions(tx, subject):
         last = decisions[-1]
-        return f"It was {last.decision.verdict} by {await _reviewer_name(tx, last.decision.by)}, {last.at:%Y-%m-%d %H:%M} UTC."
+        by = await _reviewer_name(tx, last.decision.by)
+        return f"It was {last.decision.verdict} by {by}, {last.at:%Y-%m-%d %H:%M} UTC."
     return "Nobody is asked to decide about it."
 
 
