@@ -129,8 +129,8 @@ async def _pace(scenario: Scenario, variant: Variant, seconds: float, figures: F
 
 def _sound(scenario: Scenario, variant: Variant, result: Result) -> Result:
     if result.refused or not result.answered:
-        said = variant.log.read_text(errors="replace")[-2000:]
-        raise RuntimeError(f"{variant.name}, {scenario.name}: {result.refused} refused: {result.sample}\n{said}")
+        stated = variant.log.read_text(errors="replace")[-2000:]
+        raise RuntimeError(f"{variant.name}, {scenario.name}: {result.refused} refused: {result.sample}\n{stated}")
     return result
 
 

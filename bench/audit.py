@@ -41,23 +41,23 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
         db, Trace(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
     )
     chainer = Chainer(db, Telemetry())
-    began = time.perf_counter()
+    started = time.perf_counter()
     while await chainer.run_batch():
         pass
     chained = time.perf_counter()
     proof = await audit_verification.verify_chain(db, scope)
     if proof.broken or proof.entries != entries:
         raise RuntimeError(f"{proof.entries} entries were proved: {proof.broken}")
-    return entries / (chained - began), entries / (time.perf_counter() - chained)
+    return entries / (chained - started), entries / (time.perf_counter() - chained)
 
 
 def _bare() -> float:
     """Hashes a second of a chain of as many bytes as an entry has, from memory."""
     body, last = os.urandom(400), bytes(32)
-    began = time.perf_counter()
+    started = time.perf_counter()
     for _ in range(ENTRIES):
         last = sha256(last + body).digest()
-    return ENTRIES / (time.perf_counter() - began)
+    return ENTRIES / (time.perf_counter() - started)
 
 
 async def _rounds(complete: Settings, scale: Scale) -> list[str]:

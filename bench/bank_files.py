@@ -79,9 +79,9 @@ def measured() -> list[str]:
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(ROUNDS):
         for name, do in work.items():
-            began = time.perf_counter()
+            started = time.perf_counter()
             do()
-            times[name].append(time.perf_counter() - began)
+            times[name].append(time.perf_counter() - started)
     lines = [f"| {PAYMENTS:,} payments | seconds, median ({ROUNDS} rounds) | aim |", "|---|---|---|"]
     for name, found in times.items():
         aim = f"{AIM:.0f}" if "written" in name else ""

@@ -124,13 +124,13 @@ def bodies(count: int, real: Sequence[Row], seed: int = SEED, first: int = _FIRS
 
 
 def _fresh(model: _Model, words: Sequence[str], pick: random.Random, seen: set[str]) -> str:
-    kept = _KEPT
+    stored = _KEPT
     while True:
-        name = model.recombined(words, pick, kept)
+        name = model.recombined(words, pick, stored)
         if name not in seen:
             seen.add(name)
             return name
-        if not (kept := max(kept - 0.1, 0.0)):
+        if not (stored := max(stored - 0.1, 0.0)):
             words = [*words, words[-1]]  # a name of one word has few others
 
 
@@ -165,7 +165,7 @@ def month_later(before: Sequence[Path], folder: Path) -> list[Path]:
         with path.open(newline="") as lines, written[-1].open("w", newline="") as output:
             writer = csv.DictWriter(output, list(real[0]))
             writer.writeheader()
-            kept = 0
+            stored = 0
             for row in csv.DictReader(lines):
                 fate = pick.random()
                 if fate < _GONE:
@@ -175,8 +175,8 @@ def month_later(before: Sequence[Path], folder: Path) -> list[Path]:
                 if fate < _GONE + _CHANGED:
                     row["STREET"] = pick.choice(real)["STREET"]
                 writer.writerow(row)
-                kept += 1
-            many = round(kept * _NEW)
+                stored += 1
+            many = round(stored * _NEW)
             writer.writerows(bodies(many, real, fresh, fresh))
             fresh += many * 7
     return written

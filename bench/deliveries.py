@@ -112,9 +112,9 @@ def _ours(stage: Stage, events: int, rest: float) -> tuple[Delivered, int]:
 
 def _await(port: int, wanted: int, worker: "subprocess.Popen[bytes]", log: Path) -> dict[str, Any]:
     """What the sink has counted when all have come."""
-    began = time.monotonic()
+    started = time.monotonic()
     while (found := counted(port))["number"] < wanted:
-        if worker.poll() is not None or time.monotonic() - began > LONGEST_SECONDS:
+        if worker.poll() is not None or time.monotonic() - started > LONGEST_SECONDS:
             raise RuntimeError(f"{found['number']} of {wanted} came:\n{log.read_text()[-3000:]}")
         time.sleep(0.05)
     return found
@@ -160,16 +160,16 @@ async def _settled(stage: Stage, wanted: int) -> None:
         ends = time.monotonic() + KEPT_SECONDS
         while True:
             async with services.db.read() as tx:
-                kept = await tx.fetchval(
+                stored = await tx.fetchval(
                     """
                     select count(*) from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id
                     join webhook_subscription s on s.id = d.subscription_id where s.deleted_at is null
                     """
                 )
-            if kept == wanted:
+            if stored == wanted:
                 return
             if time.monotonic() > ends:
-                raise RuntimeError(f"{kept} attempts kept of {wanted} deliveries")
+                raise RuntimeError(f"{stored} attempts kept of {wanted} deliveries")
             await asyncio.sleep(0.05)
     finally:
         await services.close()
@@ -196,6 +196,6 @@ async def _bare(stage: Stage, port: int, events: int) -> float:
                 async with client.post(f"http://127.0.0.1:{port}/", data=body) as answer:
                     await answer.read()
 
-        began = time.perf_counter()
+        started = time.perf_counter()
         await asyncio.gather(*(post() for _ in range(ENDPOINTS_EACH * len(stage.partner_ids) * IN_FLIGHT)))
-        return number / (time.perf_counter() - began)
+        return number / (time.perf_counter() - started)

@@ -69,8 +69,8 @@ def of(kind: SubjectKind) -> list[WatchlistEntry]:
 @cache
 def compared() -> ScreeningIndex:
     """All of them, ready to be compared with."""
-    kept = [one for one in map(index_entry, lists()) if one is not None]
-    return ScreeningIndex(kept, [version(code) for code in dict.fromkeys(one.list for one in lists())])
+    stored = [one for one in map(index_entry, lists()) if one is not None]
+    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in lists())])
 
 
 def version(code: str) -> WatchlistVersion:

@@ -25,12 +25,12 @@ def entity(number: str, schema: str, names: str) -> EntityProxy:
 def main() -> None:
     """Scores standard input."""
     config = LogicV2.default_config()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     count = 0
     for count, (schema, one, other) in enumerate(csv.reader(sys.stdin), 1):
         left, right = entity(f"a{count}", schema, one), entity(f"b{count}", schema, other)
         print(LogicV2.compare(left, right, config).score)
-    print(f"{count / (time.perf_counter() - begun):,.0f} pairs/s", file=sys.stderr)
+    print(f"{count / (time.perf_counter() - started):,.0f} pairs/s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -84,10 +84,10 @@ def rivals_speed(python: Path) -> list[str]:
     """Pairs a second of both, on a sample of the labelled pairs, one core each."""
     with (BENCHMARKS / "npmatch_pairs.csv").open(newline="") as lines:
         pairs = [("Organization", row["name_uss_raw_main"], row["name_bmf_raw_main"]) for row in csv.DictReader(lines)]
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for _, one, other in pairs:
         compare_names(prepare_name(one), prepare_name(other))
-    ours = len(pairs) / (time.perf_counter() - begun)
+    ours = len(pairs) / (time.perf_counter() - started)
     text = "".join(",".join(f'"{cell}"' for cell in pair) + "\n" for pair in pairs if '"' not in "".join(pair))
     done = subprocess.run([python, RIVAL], input=text, capture_output=True, text=True, check=True)
     return [f"Pairs compared, names read anew each time: almoner {ours:,.0f}/s, logic-v2 {done.stderr.split()[0]}/s."]
@@ -174,9 +174,9 @@ def _acceptance(
             chosen = [place for place, row in enumerate(rows) if of(row["gt_method"])]
             scores = [accepted[one] for one in chosen]
             figures = at(threshold, scores, [labels[one] for one in chosen])
-            told = f"**{threshold}**" if threshold == CERTAIN_SCORE else str(threshold)
+            reported = f"**{threshold}**" if threshold == CERTAIN_SCORE else str(threshold)
             lines.append(
-                f"| {told} | {kind} | {figures.precision:.4f} | {figures.recall:.3f} "
+                f"| {reported} | {kind} | {figures.precision:.4f} | {figures.recall:.3f} "
                 f"| {figures.right} | {figures.wrong} |"
             )
     return lines
@@ -198,13 +198,13 @@ def companies(python: Path | None) -> list[str]:
         scored["nomenklatura logic-v2"] = logic_v2(
             python, [(row["schema"], *pair) for row, pair in zip(rows, pairs, strict=True)]
         )
-    kept = [place for place, pair in enumerate(pairs) if pair not in contested]
+    stored = [place for place, pair in enumerate(pairs) if pair not in contested]
     lines_out = [f"### Names of companies and organisations: {len(rows)} pairs, best threshold", "", *HEAD]
     lines_out += [_row(name, best(scores, labels)) for name, scores in scored.items()]
     own = f"almoner at {FLAG_SCORE}"
     lines_out += [_row(own, at(FLAG_SCORE, scored["almoner"], labels))]
-    lines_out += ["", f"Without the {len(rows) - len(kept)} labels of `bench/matching_labels.csv`:", "", *HEAD]
+    lines_out += ["", f"Without the {len(rows) - len(stored)} labels of `bench/matching_labels.csv`:", "", *HEAD]
     for name, scores in scored.items():
-        lines_out.append(_row(name, best([scores[one] for one in kept], [labels[one] for one in kept])))
-    here = [[these[one] for one in kept] for these in (scored["almoner"], labels)]
+        lines_out.append(_row(name, best([scores[one] for one in stored], [labels[one] for one in stored])))
+    here = [[these[one] for one in stored] for these in (scored["almoner"], labels)]
     return [*lines_out, _row(own, at(FLAG_SCORE, here[0], [bool(one) for one in here[1]]))]

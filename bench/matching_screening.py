@@ -48,9 +48,9 @@ def master_file() -> Iterator[Row]:
 
 def places(entry: WatchlistEntry) -> list[tuple[str, ...]]:
     """The countries of a body that bears the name of an entry, in each way of ``ASKED_FROM``."""
-    told = entry.listed.countries
+    reported = entry.listed.countries
     concerned = tuple(sorted(programmes.countries_of_programmes(entry.listed.programmes)))
-    return [told, told or concerned or (HOME,), told or (HOME,)]
+    return [reported, reported or concerned or (HOME,), reported or (HOME,)]
 
 
 def found(held: ScreeningIndex, entry: WatchlistEntry, kind: SubjectKind, name: str, countries: Sequence[str]) -> bool:
@@ -70,9 +70,9 @@ def recall(share: float) -> list[str]:
             for form, change in KINDS.items() if rng.random() < share else ():
                 name = change(listed.text, rng)
                 once = {way: found(held, entry, "organisation", name, way) for way in set(ways)}
-                told = "weak" if listed.kind == "weak_alias" else "strong"
+                reported = "weak" if listed.kind == "weak_alias" else "strong"
                 placed = "listed with a country" if entry.listed.countries else "listed without a country"
-                for group in (form, told, placed, "**all**"):
+                for group in (form, reported, placed, "**all**"):
                     asked[group] += 1
                     for way, counted in zip(ways, right, strict=True):
                         counted[group] += once[way]
@@ -93,11 +93,11 @@ def asked_of(row: Row) -> SubjectDetails:
 def _flagged(rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
     """(bodies, seconds, those of the processor, MB, flagged: name, listed name, score, has anything but the name)."""
     held = compared()
-    begun, worked = time.perf_counter(), time.process_time()
+    started, worked = time.perf_counter(), time.process_time()
     flagged = [
         (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.find_hits(asked_of(row))
     ]
-    seconds, worked = time.perf_counter() - begun, time.process_time() - worked
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
     return len(rows), seconds, worked, psutil.Process().memory_info().rss // 2**20, flagged
 
 
@@ -124,13 +124,13 @@ def register(count: int | None) -> list[str]:
     speed = sum(done / seconds for done, seconds, *_ in parts)
     undisturbed, load = sum(done / worked for done, _, worked, *_ in parts), os.getloadavg()[0]
     memory = max(mebibytes for *_, mebibytes, _ in parts)
-    bodies = len({one[0] for one in flagged})
+    organisations = len({one[0] for one in flagged})
     exactly = sum(any(one[0] == row["NAME"] for one in flagged) for row in bare)
     lines = [
         f"- {len(rows):,} bodies of the master file against {len(texts):,} names of bodies on the lists",
         f"- {speed:,.0f} bodies/s on {CORES} cores at a load of {load:.1f}; {undisturbed:,.0f} by processor time",
         f"- {memory} MB in each process, which holds the lists of persons too, and its half of the bodies",
-        f"- flagged: {bodies}, {1e4 * bodies / len(rows):.2f} in 10,000; by the name alone: {len(alone)}",
+        f"- flagged: {organisations}, {1e4 * organisations / len(rows):.2f} in 10,000; by the name alone: {len(alone)}",
         f"- with the very name of one on a list, legal forms aside: {len(bare)}, of them flagged: {exactly}",
     ]
     shown = sorted(flagged, key=lambda one: -one[2])[:30]

@@ -51,10 +51,10 @@ def _receipt(language: str, number: int) -> Receipt:
 
 async def _milliseconds(make: Make, run: int, count: int) -> float:
     """Of one document; each has facts of its own, so that nothing of it was made before."""
-    began = time.perf_counter()
+    started = time.perf_counter()
     for number in range(count):
         await make(run * count + number + 1)
-    return (time.perf_counter() - began) / count * 1000
+    return (time.perf_counter() - started) / count * 1000
 
 
 async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:

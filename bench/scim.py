@@ -126,18 +126,18 @@ def _memory(provider: ScimProvider, users: int) -> AsyncInMemoryStorage:
 
 async def _bulk(call: Caller, bulk: int) -> float:
     """Seconds of a bulk request for new users."""
-    began = time.perf_counter()
+    started = time.perf_counter()
     answer = await call("POST", "/Bulk", body=_operations(range(USERS, USERS + bulk)))
     assert all(one["status"] == "201" for one in answer["Operations"])
-    return time.perf_counter() - began
+    return time.perf_counter() - started
 
 
 async def _ask(call: Caller, query: Query, asked: int) -> list[float]:
     took = []
     for number in range(asked):
-        began = time.perf_counter()
+        started = time.perf_counter()
         await call("GET", "/Users", query(number))
-        took.append((time.perf_counter() - began) * 1000)
+        took.append((time.perf_counter() - started) * 1000)
     return sorted(took)
 
 

@@ -69,9 +69,9 @@ def _rows(path: Path) -> Iterator[bodies.Row]:
 
 
 async def _load(db: Database, code: str, files: Sequence[Path]) -> tuple[Load, float]:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files)
-    return made, time.perf_counter() - begun
+    return made, time.perf_counter() - started
 
 
 async def _loaded(db: Database) -> list[str]:
@@ -100,10 +100,10 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
         done, seconds, worked = 0, 0.0, 0.0
         rows = islice(_bodies(count), half, None, CORES)
         while some := [_asked(row) for row in islice(rows, _AT_ONCE)]:
-            done, begun, began = done + len(some), time.perf_counter(), time.process_time()
+            done, begun, started = done + len(some), time.perf_counter(), time.process_time()
             for asked in some:
                 lists.find_hits(asked)
-            seconds, worked = seconds + time.perf_counter() - begun, worked + time.process_time() - began
+            seconds, worked = seconds + time.perf_counter() - begun, worked + time.process_time() - started
         return done, held, seconds, worked, psutil.Process().memory_info().rss
     finally:
         await services.close()
@@ -131,7 +131,7 @@ async def _update(db: Database, count: int) -> list[str]:
         who = ScreenedSubject("organisation", UUID(int=number), partner)
         await screener.run_with_lists(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
-    begun = time.perf_counter()
+    started = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.list_affected_subjects(tx, made.id))
         fresh, after = await screenings.index_of_load(tx, made.id), UUID(int=0)
@@ -141,7 +141,7 @@ async def _update(db: Database, count: int) -> list[str]:
             if last is None:
                 break
             after = last
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     moved = f"{made.added} in, {made.removed} out, {made.changed} changed"
     again = f"of {count:,} watched bodies {len(set(found))} are compared again, found in {seconds:.1f} s"
     return [f"- from {loaded.version} to {made.version}, {moved}: {again}"]
@@ -153,9 +153,9 @@ async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails,
 
 async def _as_before(db: Database) -> tuple[Load, float]:
     """The SDN list as it was two days before."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], sdn(BEFORE), force=True)
-    return made, time.perf_counter() - begun
+    return made, time.perf_counter() - started
 
 
 async def _partner(db: Database) -> UUID:

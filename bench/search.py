@@ -84,9 +84,9 @@ def _asked(meant: Sequence[Body]) -> dict[str, list[Question]]:
 
 
 async def _ours(db: Database, asked: Mapping[str, list[Question]], typed: int) -> dict[str, Figures]:
-    told = {kind: await measured(ours(db), questions) for kind, questions in asked.items()}
-    told["every keystroke"] = await measured(ours(db), keystrokes(await sampled(db, typed)))
-    return told
+    reported = {kind: await measured(ours(db), questions) for kind, questions in asked.items()}
+    reported["every keystroke"] = await measured(ours(db), keystrokes(await sampled(db, typed)))
+    return reported
 
 
 async def _side_by_side(
@@ -148,8 +148,8 @@ async def _hard(db: Database) -> tuple[str, Figures]:
     await measured(ours(db), asked)
     figures = await measured(ours(db), asked)
     slowest = sorted(zip(figures.seconds, asked, strict=True), key=lambda pair: -pair[0])[:5]
-    told = ", ".join(f"`{one.text[:30]}` {seconds * 1000:.0f} ms" for seconds, one in slowest)
-    line = f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({told})"
+    reported = ", ".join(f"`{one.text[:30]}` {seconds * 1000:.0f} ms" for seconds, one in slowest)
+    line = f"- {len(asked)} hard questions: p50 {figures.at(0.5):.0f} ms, worst {figures.at(1):.0f} ms ({reported})"
     return line, figures
 
 
@@ -165,8 +165,10 @@ class _Timed:
         started = time.perf_counter()
         rows = await self._tx.fetch(sql, *args)
         self.here.seconds.append(time.perf_counter() - started)
-        told: list[dict[str, Any]] = json.loads(await self._tx.fetchval("explain (analyze, format json) " + sql, *args))
-        self.there.seconds.append(told[0]["Execution Time"] / 1000)
+        reported: list[dict[str, Any]] = json.loads(
+            await self._tx.fetchval("explain (analyze, format json) " + sql, *args)
+        )
+        self.there.seconds.append(reported[0]["Execution Time"] / 1000)
         return rows
 
 
@@ -180,11 +182,11 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
                 cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True)
             )
             assert found, body
-    told = (
+    reported = (
         f"{where} p50 {figures.at(0.5):.2f} ms, p99 {figures.at(0.99):.2f} ms"
         for where, figures in (("in the database", timed.there), ("with the way there and back", timed.here))
     )
-    return f"- the statement of an exact `registryId`, {len(meant)} of them: {'; '.join(told)}", timed.there
+    return f"- the statement of an exact `registryId`, {len(meant)} of them: {'; '.join(reported)}", timed.there
 
 
 async def _renamed(db: Database) -> list[str]:
@@ -208,20 +210,20 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
     try:
         rows = await _fill(services.db, count)
         collect_seldom()  # as the service does
-        told = {"first": await _first(services.db)}
+        reported = {"first": await _first(services.db)}
         async with services.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]
         assert complete.owner_dsn is not None
         questions = _asked(await sampled(services.db, asked))
-        told |= await _ours(services.db, questions, scale.rows(TYPED))
-        many, told["many"] = await _many(services.db, scale.rows(MANY))
-        hard, told["hard"] = await _hard(services.db)
-        exact, told["exact"] = await _exact(services.db, await sampled(services.db, asked))
+        reported |= await _ours(services.db, questions, scale.rows(TYPED))
+        many, reported["many"] = await _many(services.db, scale.rows(MANY))
+        hard, reported["hard"] = await _hard(services.db)
+        exact, reported["exact"] = await _exact(services.db, await sampled(services.db, asked))
         over_http, ours_over_http = await search_http.measure(complete, services.db, scale)
-        told |= {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
-        side_by_side = await _side_by_side(complete.owner_dsn, questions, told, asked)
+        reported |= {f"{kind} over HTTP": figures for kind, figures in ours_over_http.items()}
+        side_by_side = await _side_by_side(complete.owner_dsn, questions, reported, asked)
         return [
-            *search_aims.table(told),
+            *search_aims.table(reported),
             "What remains of the slowest is one pass over the pages of up to 10,000 names with the same common words,",
             "the letters that 1,500 of them have in common with the query, and RapidFuzz over 300 candidates.",
             "",
@@ -235,8 +237,8 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
             hard,
             exact,
             (
-                f"- the first {len(told['first'].seconds)} questions after a start whose files were in no memory: "
-                f"p99 {told['first'].at(0.99):.0f} ms, worst {told['first'].at(1):.0f} ms"
+                f"- the first {len(reported['first'].seconds)} questions after a start whose files were in no memory: "
+                f"p99 {reported['first'].at(0.99):.0f} ms, worst {reported['first'].at(1):.0f} ms"
             ),
             *["", "Over HTTP, one caller:", "", *over_http, "", "## What the bodies are like", ""],
             *["Words of the real files recombined (`bench/bodies.py`), the same for each seed.", ""],

@@ -31,16 +31,16 @@ def _found(figures: Figures, first: int, least: float) -> _Is:
 
 def table(told: Mapping[str, Figures]) -> list[str]:
     """A table in Markdown, of figures by what was asked."""
-    slips, typed = told["two slips"], told["every keystroke"]
+    typos, typed = told["two slips"], told["every keystroke"]
     slips_http, typed_http = told[f"two slips{_OVER_HTTP}"], told[f"every keystroke{_OVER_HTTP}"]
     worst = max((figures for kind, figures in told.items() if kind != "first"), key=lambda figures: figures.at(1))
     ratio = told[BESIDE + _OVER_HTTP].at(0.99) / slips_http.at(0.99)
     rows = {
         "two typos: p50 under 8 ms, p99 under 60 ms": (
-            f"{_within(slips, 0.5, 8)}; {_within(slips, 0.99, 60)} ({_within(slips_http, 0.99, 60)} over HTTP)"
+            f"{_within(typos, 0.5, 8)}; {_within(typos, 0.99, 60)} ({_within(slips_http, 0.99, 60)} over HTTP)"
         ),
         f"two typos: first in 90 %, in the first {SHOWN} in 96 %": (
-            f"{_found(slips, 1, 0.9)}; {_found(slips, SHOWN, 0.96)}"
+            f"{_found(typos, 1, 0.9)}; {_found(typos, SHOWN, 0.96)}"
         ),
         f"two typos with place or register: in the first {SHOWN} in 98 %": (
             f"{_found(told['two slips, with the place'], SHOWN, 0.98)}; with a country "

@@ -182,8 +182,8 @@ def server(stage: Stage, name: str, *command: str) -> Iterator[Variant]:
 @contextmanager
 def process(stage: Stage, log: Path, *command: str, **variables: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A Python process with the stage's environment, ended with the block."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
-    environment = {**kept, **stage.environment, **variables}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**stored, **stage.environment, **variables}
     with log.open("wb") as output:
         running = subprocess.Popen(
             [sys.executable, *command], env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

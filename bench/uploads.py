@@ -68,10 +68,10 @@ async def _upload(client: httpx.AsyncClient, file: tuple[bytes, str], key: str) 
     headers = {"Authorization": key}
     record = (await client.post("/v1/validation-requests", json=REQUEST, headers=headers)).json()["data"]["id"]
     path = f"/v1/validation-requests/{record}/document"
-    began = time.monotonic()
+    started = time.monotonic()
     answer = await client.post(path, files={"file": ("x", *file)}, headers=headers)
     assert answer.status_code == 200, answer.text
-    return time.monotonic() - began
+    return time.monotonic() - started
 
 
 async def _too_large(client: httpx.AsyncClient, port: int, key: str) -> float:
@@ -124,9 +124,9 @@ async def _measure(stage: Stage, port: int, pid: int) -> list[str]:
         for name, file in given.items():
             seen, stop = Seen(pid), asyncio.Event()
             watching = asyncio.create_task(seen.watch(stop))
-            began = time.monotonic()
+            started = time.monotonic()
             await asyncio.gather(*(_upload(client, file, keys[name]) for _ in range(AT_ONCE)))
-            took = time.monotonic() - began
+            took = time.monotonic() - started
             stop.set()
             await watching
             before, most, below = (each / MEGABYTE for each in (seen.server[0], max(seen.server), max(seen.below)))

@@ -145,8 +145,8 @@ async def service(session_database: TestDatabase) -> AsyncIterator[Service]:
 @pytest.fixture(scope="session")
 async def emptied_service(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """The one that ``alone`` gives."""
-    async with database.copied(postgres_server) as made, serving(made) as service, emptied.emptied(service) as kept:
-        yield kept
+    async with database.copied(postgres_server) as made, serving(made) as service, emptied.emptied(service) as stored:
+        yield stored
 
 
 @pytest.fixture

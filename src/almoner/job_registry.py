@@ -217,7 +217,7 @@ def build_background_tasks(
     scanner: Scanner | None,
     screener: Screener,
     pay_to: Mapping[str, BankDetails],
-    kept: RetentionPeriods,
+    stored: RetentionPeriods,
 ) -> BackgroundTasks:
     """What every slice does in the background."""
     handlers = {**deliveries_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
@@ -243,16 +243,16 @@ def build_background_tasks(
             *registers_jobs.schedules(registers.plan),
             *watchlists_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
-            *_retention_schedules(kept),
+            *_retention_schedules(stored),
             *(() if reports is None else settlements_jobs.fetch_schedules(reports)),
         ),
         limits={**registers_jobs.LIMITS, **watchlists_jobs.LIMITS, **documents_jobs.LIMITS, **settlements_jobs.LIMITS},
     )
 
 
-def _retention_schedules(kept: RetentionPeriods) -> tuple[Schedule, ...]:
+def _retention_schedules(stored: RetentionPeriods) -> tuple[Schedule, ...]:
     """What goes a term after a decision."""
-    return (*agents_jobs.schedules(kept), *submission_documents_jobs.schedules(kept))
+    return (*agents_jobs.schedules(stored), *submission_documents_jobs.schedules(stored))
 
 
 def _payment_handlers(

@@ -289,8 +289,12 @@ def _form_pages(
     ]
 
 
-def _sandbox_routes(settings: Settings, work: PaymentContext, rules: DisbursementRules, clock: SandboxClock) -> Routes:
-    return sandbox_routes(clock, _simulation(work, build_payment_simulator(settings, work.db), rules))
+def _sandbox_routes(
+    settings: Settings, work: PaymentContext | None, rules: DisbursementRules, clock: SandboxClock
+) -> list[Routes]:
+    if not settings.sandbox or work is None:
+        return []
+    return [sandbox_routes(clock, _simulation(work, build_payment_simulator(settings, work.db), rules))]
 
 
 def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
@@ -394,9 +398,7 @@ async def build_services(
     intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
     pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
-    routes = [*ROUTES, refund_routes(rules)]
-    if settings.sandbox and work is not None:
-        routes.append(_sandbox_routes(settings, work, rules, SandboxClock(background, clock)))
+    routes = [*ROUTES, refund_routes(rules), *_sandbox_routes(settings, work, rules, SandboxClock(background, clock))]
     return Services(
         settings,
         clock,

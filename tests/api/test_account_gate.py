@@ -73,9 +73,9 @@ async def test_pages_between_say_what_to_do_to_who_comes_to_them_directly(servic
     assert answer.headers["location"] == f"{one.home}/sign-in?told=first"
     assert "Sign in to continue." in (await one.get(answer.headers["location"])).text
     for page, onward in (("invitation", "/sign-in"), ("reset", "/forgotten")):
-        for path, said in (("", "Open this page from your email"), ("?token=cut-off", "This link is not valid")):
+        for path, stated in (("", "Open this page from your email"), ("?token=cut-off", "This link is not valid")):
             answer = await one.get(f"{one.home}/{page}{path}")
-            assert (answer.status_code, said in answer.text) == (410, True)
+            assert (answer.status_code, stated in answer.text) == (410, True)
             assert f'href="{one.home}{onward}"' in answer.text
     assert "Ask the person who invited you to send a new invitation." in (await one.get(f"{one.home}/invitation")).text
     await one.close()

@@ -86,8 +86,8 @@ async def test_what_the_nonprofit_saw_when_it_confirmed_is_not_told_again(
     async with service.db.write() as tx:
         await account_notices.notify_nonprofit(tx, account.id, None)
     changed = await propose(service, made["organisationId"])
-    [told] = await mails(service, api, mail["to"])
-    assert changed.masked_number in told["text"]
+    [reported] = await mails(service, api, mail["to"])
+    assert changed.masked_number in reported["text"]
 
 
 async def bank_account(service: Service, record: dict[str, Any]) -> PayeeAccount:
@@ -103,9 +103,9 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     first = await bank.account(service, made["organisationId"])
     changed = await propose(service, made["organisationId"])
     assert [flag.status for flag in await flags(service, made)] == ["open"]
-    told = await mails(service, api, office)
-    assert len(told) == 2
-    answer = await denied(browser, next(mail for mail in told if changed.masked_number in mail["text"]))
+    reported = await mails(service, api, office)
+    assert len(reported) == 2
+    answer = await denied(browser, next(mail for mail in reported if changed.masked_number in mail["text"]))
     assert answer.status_code == 303
     done = await browser.open(answer.headers["location"])
     assert "Thank you for letting us know" in done.text

@@ -231,12 +231,12 @@ async def test_signing_out_ends_the_sign_in_for_good(service: Service, browser: 
     await people.person(service, realm, "amina@example.org")
     one = browser()
     await signed_in(one, home)
-    kept = dict(one.cookies)
+    stored = dict(one.cookies)
     await one.get(home)
     answer = await one.post(f"{home}/sign-out")
     assert answer.headers["location"] == f"{home}/sign-in?told=out"
     assert not [name for name in one.cookies if "member" in name]
-    one.cookies.update(kept)
+    one.cookies.update(stored)
     assert (await one.get(home)).status_code == 303
     await signed_in(one, home)
     assert (await one.get(f"{home}/sign-out")).headers["location"] == home
@@ -271,8 +271,8 @@ async def test_v8_what_happened_lately_is_told_to_its_person_alone(
     chosen = "purple monkeys read dishwashers"
     await one.post(f"{home}/password", password=chosen, again=chosen)
     page = await one.get(home)
-    told = re.findall(r"<li><div><p>([^<]+)</p><p class=\"small\">[^<]+, from <bdi>203.0.113.5</bdi>", page.text)
-    assert told == ["Password changed", "Signed in", "Sign-in attempt failed"]
+    reported = re.findall(r"<li><div><p>([^<]+)</p><p class=\"small\">[^<]+, from <bdi>203.0.113.5</bdi>", page.text)
+    assert reported == ["Password changed", "Signed in", "Sign-in attempt failed"]
     await signed_in(other, home, "noor@example.org")
     page = await other.get(home)
     assert "203.0.113.5" not in page.text

@@ -122,7 +122,7 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
     assert (await activities_flows.retag_organisations(service.db)).changed == 0
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from event") == events  # nobody is told
-        kept = await tx.fetch(
+        stored = await tx.fetch(
             "select organisations, changed from activity_classification_run where completed_at is not null order by id"
         )
-    assert [row["changed"] for row in kept][-2:] == [1, 0]
+    assert [row["changed"] for row in stored][-2:] == [1, 0]

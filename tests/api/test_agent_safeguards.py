@@ -60,8 +60,8 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
     withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
     assert withheld_id is not None
     async with service.db.read() as tx:
-        told = [(step.name, step.verdict, step.code) for step, _ in await agents.list_steps(tx, withheld_id)]
-        assert told[0] == ("confirmation_mail", "warn", "address_has_its_share")
+        reported = [(step.name, step.verdict, step.code) for step, _ in await agents.list_steps(tx, withheld_id)]
+        assert reported[0] == ("confirmation_mail", "warn", "address_has_its_share")
     async with service.db.write() as tx:
         assert not await email_confirmation.resend_confirmation(tx, withheld_id), "nor by asking again"
 

@@ -58,14 +58,14 @@ async def test_which_nonprofit_is_asked_for_with_all_the_rest(service: Service, 
     required = [f"body.{name} is required" for name in ("firstName", "lastName", "email")]
     ids = service.db.deployment.ids
     one, other = ids.example("organisation"), ids.example("validationrequest")
-    for given, told in (
+    for given, reported in (
         ({}, [*required, which]),
         ({"organisationId": one, "validationRequestId": other}, [*required, which]),
         ({"organisationId": None, "validationRequestId": other}, required),
         ({"organisationId": 7}, [*required, "body.organisationId must be a string"]),
     ):
         error = (await api.post(PATH, given)).json()["error"]
-        assert (error["code"], error["reasons"]) == ("bad_request", told), given
+        assert (error["code"], error["reasons"]) == ("bad_request", reported), given
 
 
 async def test_what_nobody_types_is_not_kept_and_a_website_is_one(service: Service, api: Client) -> None:
@@ -133,7 +133,7 @@ async def test_s2_no_key_is_lost_when_many_change_metadata_at_once(service: Serv
 
 async def test_every_filter_narrows_list_and_total(service: Service, api: Client, other: Client) -> None:
     first = await create(service, api, email="Eve@Charity.example")
-    begun = service.clock.now()
+    started = service.clock.now()
     service.clock.advance(hours=1)
     second = await create(service, api)
     await create(service, other)
@@ -142,9 +142,9 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
     assert await listed(api, direction="ASC") == (everything[::-1], 2)
     assert await listed(api, email="eve@charity.EXAMPLE") == ([first["id"]], 1)
     assert await listed(api, email="charity.example") == ([], 0)
-    assert await listed(api, startDate=iso(begun + timedelta(hours=1))) == ([second["id"]], 1)
-    assert await listed(api, endDate=iso(begun + timedelta(hours=1))) == ([first["id"]], 1)
-    assert await listed(api, startDate=iso(begun), endDate=iso(begun)) == ([], 0)
+    assert await listed(api, startDate=iso(started + timedelta(hours=1))) == ([second["id"]], 1)
+    assert await listed(api, endDate=iso(started + timedelta(hours=1))) == ([first["id"]], 1)
+    assert await listed(api, startDate=iso(started), endDate=iso(started)) == ([], 0)
     assert await listed(api, status="pending", email="eve@charity.example") == ([first["id"]], 1)
     for status in ("pending_user_verification", "pending_review", "approved", "rejected"):
         assert await listed(api, status=status) == ([], 0)

@@ -234,10 +234,10 @@ async def test_u1_what_was_reviewed_at_another_address_is_reviewed_anew(service:
 async def test_u1_wrong_addresses_are_told_beside_the_field(service: Service, api: Client) -> None:
     email = somebody()
     form, made, home = await sent(service, api, email)
-    for wrong, said in (("", "Enter your email address"), ("amina@", "Enter an email address in the correct format")):
+    for wrong, stated in (("", "Enter your email address"), ("amina@", "Enter an email address in the correct format")):
         await form.browser.open(home)
         answer = await form.browser.post(f"{home}/email", {"email": wrong})
-        assert (answer.status_code, said in answer.text) == (422, True)
+        assert (answer.status_code, stated in answer.text) == (422, True)
         assert 'aria-describedby="email-problem" aria-invalid="true"' in answer.text
     assert (await shown(api, made))["agentVerification"]["email"] == email
 
@@ -291,7 +291,7 @@ async def test_u2_a_number_that_no_register_lists_is_corrected(service: Service,
 
 async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Service, api: Client) -> None:
     form, made, home = await sent(service, api, somebody(), "99-1234513")
-    for given, said in (
+    for given, stated in (
         ({"registry": "", "number": ""}, "Select the register"),
         ({"registry": "IRS", "number": "twelve"}, "Enter a registration number in the format"),
         ({"registry": "CCEW", "number": "1173575"}, "Select the register"),  # of another country
@@ -299,7 +299,7 @@ async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Serv
     ):
         await form.browser.open(home)
         answer = await form.browser.post(f"{home}/number", given)
-        assert (answer.status_code, said in answer.text) == (422, True), given
+        assert (answer.status_code, stated in answer.text) == (422, True), given
     assert (await shown(api, made))["requirements"] == made["requirements"]
 
 

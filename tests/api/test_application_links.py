@@ -70,8 +70,8 @@ async def test_whoever_asks_the_link_is_mailed_to_the_applicant_alone(service: S
     assert (await stranger.post(f"{home}/link?why=sent", {"csrf": "x"})).status_code == 403
     await stranger.open(form.invite["url"])
     assert await ask(stranger) == 303
-    told = await stranger.open(f"{home}/link?why=sent&did=sent")
-    assert MAILED in told.text
+    reported = await stranger.open(f"{home}/link?why=sent&did=sent")
+    assert MAILED in reported.text
     newest, *rest = await links(service, api, PERSON["email"])
     assert rest == before
     opened = await browser(service).open(newest)
@@ -130,9 +130,9 @@ async def test_a_mailed_link_ends_after_90_days_with_every_visit_and_a_new_one_i
     late = await one.post(f"{home}/appeal", {"text": "Late.", "csrf": csrf})
     assert "/link?why=ended" in late.headers["location"]
     for visitor, url in ((one, home), (browser(service), link)):
-        told = await visitor.open(url)
-        assert (told.request.url.path, "This link has expired" in told.text) == (f"{home}/link", True)
-        assert "not accepted" not in told.text
+        reported = await visitor.open(url)
+        assert (reported.request.url.path, "This link has expired" in reported.text) == (f"{home}/link", True)
+        assert "not accepted" not in reported.text
     assert await ask(one) == 303
     newest = (await links(service, api, ADA["email"]))[0]
     assert newest != link

@@ -38,10 +38,10 @@ async def test_each_step_is_told_once(service: Service, api: Client) -> None:
     failed = await applied(api, organisationName="test_reject_not_eligible", configurationId=alone)
     received, refused = "We are checking your application", "Your application was not accepted"
     assert await subjects(service, api) == sorted([received, refused])
-    told = await mail(api, refused)
-    assert "does not accept organisations of this kind." in told["text"]
-    assert "another check was not passed" not in told["text"]
-    assert "you can appeal" in told["text"]
+    reported = await mail(api, refused)
+    assert "does not accept organisations of this kind." in reported["text"]
+    assert "another check was not passed" not in reported["text"]
+    assert "you can appeal" in reported["text"]
     await appeals.decide(service, await appeals.made(api, failed), "rejected")
     appealed, stands = "We have received your appeal", "Your appeal was not successful"
     assert await subjects(service, api) == sorted([received, refused, appealed, stands])
@@ -110,8 +110,8 @@ async def test_that_the_partner_decides_is_told_once(service: Service, api: Clie
     received, *others = await subjects(service, api)
     assert received.startswith("Waiting for a decision from "), (received, others)
     assert others == ["We are checking your application"]
-    told = (await mail(api, received))["text"]
-    assert "We have finished our checks." in told
+    reported = (await mail(api, received))["text"]
+    assert "We have finished our checks." in reported
 
 
 async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: Service, api: Client) -> None:
@@ -120,9 +120,9 @@ async def test_what_is_missing_is_asked_for_ten_minutes_later_and_once(service: 
     assert missing not in await subjects(service, api)
     service.clock.advance(minutes=11)
     assert (await subjects(service, api)).count(missing) == 1
-    said = (await mail(api, missing))["text"]
-    assert "99-1234567" in said
-    assert "upload proof of registration" in said
+    stated = (await mail(api, missing))["text"]
+    assert "99-1234567" in stated
+    assert "upload proof of registration" in stated
     service.clock.advance(days=2)
     assert (await subjects(service, api)).count(missing) == 1
 
@@ -140,9 +140,9 @@ async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_w
     await scanned(service, second, "Eicar")
     await again(service, second, "Eicar")
     assert (await subjects(service, api)).count(refused) == 1
-    told = await mail(api, refused)
-    assert "Upload another one" in told["text"]
-    assert any("/application?" in link for link in told["links"])
+    reported = await mail(api, refused)
+    assert "Upload another one" in reported["text"]
+    assert any("/application?" in link for link in reported["links"])
     third = await uploaded(service, api, waits)
     await simulate(api, waits["validationRequestId"], "reject", rejectionReasonCode="other")
     await service.drain()
@@ -213,9 +213,9 @@ async def test_what_the_registers_say_late_is_asked_for_later_and_once(service: 
         held = "update job set due_at = due_at + interval '30 min' where kind ~ '^validation_r' and payload::text ~ $1"
         assert await tx.execute(held, str(named)) == "UPDATE 1"
     assert missing not in await subjects(service, api)
-    for minutes, told in ((11, 0), (20, 0), (60, 1), (60 * 24, 1), (60 * 24 * 20, 1)):
+    for minutes, reported in ((11, 0), (20, 0), (60, 1), (60 * 24, 1), (60 * 24 * 20, 1)):
         service.clock.advance(minutes=minutes)
-        assert (await subjects(service, api)).count(missing) == told, minutes
+        assert (await subjects(service, api)).count(missing) == reported, minutes
 
 
 async def test_whoever_applied_is_written_to_in_the_name_that_the_form_says(service: Service, api: Client) -> None:

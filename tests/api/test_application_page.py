@@ -55,8 +55,8 @@ async def test_an_appeal_by_the_link_of_the_form_confirms_nobodys_address(servic
     assert await reversed_appeal(service, api, form.browser, done) == ("visitor", "pending_user_verification")
     page = (await form.browser.open(f"/application/{done['id']}")).text
     until = service.clock.now() + timedelta(days=30)
-    told = f"By <bdi>{until.day} {until:%B %Y}</bdi>"
-    for words in ("Your appeal was successful", "Your confirmation: open the link", told):
+    reported = f"By <bdi>{until.day} {until:%B %Y}</bdi>"
+    for words in ("Your appeal was successful", "Your confirmation: open the link", reported):
         assert words in page
 
 

@@ -47,5 +47,5 @@ async def test_every_question_answered_at_its_full_length_is_sent(service: Servi
         assert sent["partnerFields"] == answers
         await service.drain()
         assert (await api.delete(f"/v1/webhook-subscriptions/{hook['id']}")).status_code == 204
-    told = [webhooks.verify_whenever(got, hook["secret"])["data"]["eventData"] for got in partner.received]
-    assert [one["partnerFields"] for one in told if one["id"] == sent["id"]] == [answers]
+    reported = [webhooks.verify_whenever(got, hook["secret"])["data"]["eventData"] for got in partner.received]
+    assert [one["partnerFields"] for one in reported if one["id"] == sent["id"]] == [answers]

@@ -54,7 +54,7 @@ class World:
         """A body that the route takes."""
         name = endpoint.operation_id
         organisation = {"organisationId": await factories.nonprofit(self.service)}
-        bodies: dict[str, dict[str, Any]] = {
+        organisations: dict[str, dict[str, Any]] = {
             "createCategory": {"name": factories.unique("category")},
             "updateCategory": {"name": factories.unique("category")},
             "setUserOrganisation": organisation,
@@ -79,7 +79,7 @@ class World:
             "simulate": {"id": self.names["donationsession"], "action": "donate", **DONOR},
             "advanceSandboxClock": {"advanceSeconds": 1},
         }
-        return bodies.get(name, {})
+        return organisations.get(name, {})
 
 
 GIFT = {"amount": 2500, "currencyCode": "USD"}

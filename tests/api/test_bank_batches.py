@@ -53,13 +53,13 @@ async def test_a_batch_that_is_booked_at_once_pays_each_of_its_payouts(
     alone: Service, partner: Client, how: str
 ) -> None:
     file, ends, minor = await filed(alone, partner)
-    told = {
+    reported = {
         "batch": camt.at_once("B1", -minor, names=(file.message_id, f"{file.message_id}-other")),
         "file": camt.at_once("B1", -minor, names=(file.message_id,)),
         "payments": camt.at_once("B1", -minor, payments=ends),
         "words": camt.at_once("B1", -minor, words=f"SEPA-SAMMLER {file.message_id.upper()}"),
     }[how]
-    content = camt.statement(told, currency="USD")
+    content = camt.statement(reported, currency="USD")
     looked = await bank.stated(alone, content)
     assert (looked.lines, looked.matched) == (4, 4)
     assert await statuses(partner) == {"PAID"}
@@ -107,8 +107,8 @@ async def test_a_file_that_was_never_released_is_booked_by_nobody(
     await bank.sent(alone)
     file = (await bank.made(alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
-    told = camt.at_once("B1", -file.total.minor, names=(file.message_id,))
-    assert (await bank.stated(alone, camt.statement(told, currency="USD"))).matched == 0
+    reported = camt.at_once("B1", -file.total.minor, names=(file.message_id,))
+    assert (await bank.stated(alone, camt.statement(reported, currency="USD"))).matched == 0
     assert await statuses(partner) == {"SENT"}
 
 

@@ -35,30 +35,30 @@ def of(name: str, opening: int, closing: int, *, day: int = 2, currency: str = "
 async def test_m7_whatever_is_missing_is_found_in_any_order_and_nothing_else(alone: Service, seed: int) -> None:
     """Two accounts; some days move nothing, and some end as another one did."""
     chance = Random(seed)
-    told: dict[str, tuple[bytes, str | None]] = {}
+    reported: dict[str, tuple[bytes, str | None]] = {}
     for currency in ("EUR", "USD"):
         balance, before = 1000, None
         for day in range(1, DAYS + 1):
             name = f"{currency}{day}"
             after = balance + chance.choice((0, 0, 10**day, 10**day, -(10**day)))
-            told[name] = of(name, balance, after, day=day, currency=currency), before
+            reported[name] = of(name, balance, after, day=day, currency=currency), before
             balance, before = after, name
     left_out = [f"EUR{day}" for day in (3, 4, 7)]
     # What moved nothing is missed by nobody: the balances on either side are the same.
-    seen = [name for name in told if name not in left_out]
+    seen = [name for name in reported if name not in left_out]
     chance.shuffle(seen)
     for name in seen:
-        await bank.stated(alone, told[name][0])
+        await bank.stated(alone, reported[name][0])
     expected = set()
     for first, last in ((3, 4), (7, 7)):
-        opened, closed = told[f"EUR{first}"][0], told[f"EUR{last}"][0]
+        opened, closed = reported[f"EUR{first}"][0], reported[f"EUR{last}"][0]
         if opening(opened) != closing(closed):
             expected.add(f"EUR{last + 1}")
     found = set(await named(alone))
     assert len(found) == len(expected)
-    assert all(opening(told[name][0]) in {opening(told[one][0]) for one in expected} for name in found)
+    assert all(opening(reported[name][0]) in {opening(reported[one][0]) for one in expected} for name in found)
     for name in left_out:
-        await bank.stated(alone, told[name][0])
+        await bank.stated(alone, reported[name][0])
     assert await named(alone) == []
     assert not (
         await selfcheck.run_selfcheck(alone.db, [one for one in bank_statements_checks.checks if "follow" in one.name])
@@ -85,10 +85,10 @@ async def test_m7_statements_of_one_day_follow_each_other(alone: Service) -> Non
 
 async def test_m7_pages_of_a_long_statement_are_one_link(alone: Service) -> None:
     await bank.stated(alone, of("S1", 0, 5, day=1))
-    for page, moved, told in (("1 false", 3, ("OPBD",)), ("2 false", 4, ()), ("3 true", 1, ("CLBD",))):
-        opening = 12 if told == ("CLBD",) else 5
+    for page, moved, reported in (("1 false", 3, ("OPBD",)), ("2 false", 4, ()), ("3 true", 1, ("CLBD",))):
+        opening = 12 if reported == ("CLBD",) else 5
         line = camt.entry(f"P{page[0]}", moved)
-        await bank.stated(alone, camt.statement(line, reference="S2", page=page, told=told, opening=opening))
+        await bank.stated(alone, camt.statement(line, reference="S2", page=page, told=reported, opening=opening))
     await bank.stated(alone, of("S3", 13, 20, day=3))
     assert await named(alone) == []
 

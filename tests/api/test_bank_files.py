@@ -146,8 +146,8 @@ async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: C
     assert [one[1:] for one in found] == [["SLEV", "1", bank.IBAN], ["SHAR", "1", "TR330006100519786457841326"]]
     assert found[0][0] == "SEPA"
     assert tree.findtext(".//p:CdtrAgt//p:BICFI", namespaces=SPACE) == "TCZBTR2A"
-    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert told.confirmed == 2
+    reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert reported.confirmed == 2
 
 
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ async def test_m11_an_answer_confirms_and_returns_and_a_repeated_one_changes_not
     await bank.released(service_alone, file)
     paid, rejected, open_ = await ends(partner)
     content = answer(file, (paid, "ACSC"), (rejected, "RJCT"), (open_, "ACSP"), payments=3)
-    told = await bank.heard(service_alone, content)
-    assert (told.confirmed, told.returned) == (1, 1)
+    reported = await bank.heard(service_alone, content)
+    assert (reported.confirmed, reported.returned) == (1, 1)
     standing = {one["endToEndId"]: one["status"] for one in await payouts(partner)}
     assert {standing[paid], standing[open_]} == {"PAID", "SENT"}
     assert standing[rejected] == "RETURNED"
@@ -195,10 +195,10 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
     [end] = await ends(partner)
     left = camt.entry("B1", -2437, end_to_end=end, currency="USD")
     await bank.stated(service_alone, camt.statement(left, currency="USD"))
-    told = await bank.heard(service_alone, answer(file, (end, "RJCT")))
+    reported = await bank.heard(service_alone, answer(file, (end, "RJCT")))
     [payout] = await payouts(partner)
     name = uuid_of(service_alone, "disbursement", payout["id"])
-    assert (told.returned, told.contradicted, payout["status"]) == (0, [name], "PAID")
+    assert (reported.returned, reported.contradicted, payout["status"]) == (0, [name], "PAID")
     assert (await gift(partner, made))["status"] == "DISBURSED"
     async with service_alone.db.read() as tx:
         assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
@@ -288,13 +288,13 @@ async def test_m11_what_cannot_be_done_keeps_none_of_the_others_back_and_is_done
     known = await ends(partner)
     owner = await asyncpg.connect(service_alone.database.owner_dsn)
     await owner.execute(FAULTY % known[1])
-    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert (told.confirmed, [why for _, why in told.refused]) == (2, ["not this one"])
+    reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert (reported.confirmed, [why for _, why in reported.refused]) == (2, ["not this one"])
     assert Counter(one["status"] for one in await payouts(partner)) == {"PAID": 2, "SENT": 1}
     await owner.execute("drop function faulty cascade")
     await owner.close()
-    told = await bank.heard(service_alone, answer(file, whole="ACSC"))
-    assert (told.confirmed, told.refused, told.contradicted) == (1, [], [])
+    reported = await bank.heard(service_alone, answer(file, whole="ACSC"))
+    assert (reported.confirmed, reported.refused, reported.contradicted) == (1, [], [])
     assert (await bank.heard(service_alone, answer(file, whole="ACSC"))).counts == {}
 
 
@@ -305,9 +305,9 @@ def with_facts(content: bytes, *, total: str, amount: str, batch_total: str = "2
         b"-other</OrgnlPmtInfId>": f"<OrgnlNbOfTxs>1</OrgnlNbOfTxs><OrgnlCtrlSum>{batch_total}</OrgnlCtrlSum>",
         b"</StsRsnInf>": f"<OrgnlTxRef><Amt><InstdAmt {amount}</InstdAmt></Amt></OrgnlTxRef>",
     }
-    for place, told in after.items():
+    for place, reported in after.items():
         assert place in content
-        content = content.replace(place, place + told.encode())
+        content = content.replace(place, place + reported.encode())
     return content
 
 

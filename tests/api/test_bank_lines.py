@@ -124,8 +124,8 @@ async def test_entries_that_a_bank_counts_in_each_statement_are_others_in_the_ne
 ) -> None:
     for name in ("S1", "S2"):
         request = await asked(alone, partner, 700)
-        told = camt.statement(moved("GONE", 700, request["reference"]), reference=name, currency="USD")
-        counted = told.replace(b"<AcctSvcrRef>GONE</AcctSvcrRef>", b"").replace(
+        reported = camt.statement(moved("GONE", 700, request["reference"]), reference=name, currency="USD")
+        counted = reported.replace(b"<AcctSvcrRef>GONE</AcctSvcrRef>", b"").replace(
             b"<Ntry>", b"<Ntry><NtryRef>1</NtryRef>"
         )
         assert (await bank.stated(alone, counted)).matched == 1

@@ -228,8 +228,8 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
     month = await happened(own, partner, figures)
     before = await books.in_bank(own, "USD") - await received_by_hand(own)
     matched = 0
-    told, late = out_of_turn(month)
-    for number, content in told:
+    reported, late = out_of_turn(month)
+    for number, content in reported:
         matched += (await bank.stated(own, content)).matched
         async with own.db.read() as tx:
             missing = [one.reference for one in await bank_statements.statement_gaps(tx, 100)]
@@ -263,15 +263,15 @@ async def test_m7_a_month_of_bank_lines_with_faults_of_every_kind_all_found_none
 
 def out_of_turn(month: Month) -> tuple[list[tuple[int, bytes]], int]:
     """The statements of the days, and which of them comes a day late: one that came to something."""
-    balance, told = 10**9, []
+    balance, reported = 10**9, []
     for number, entries in enumerate(month.days):
         day = f"2026-03-{number + 1:02}"
         content = camt.statement(*entries, reference=f"D{number}", currency="USD", opening=balance, day=day)
-        told.append((number, content))
+        reported.append((number, content))
         balance += sum(one.minor for one in entries)
     late = next(day for day in range(1, DAYS - 1) if sum(one.minor for one in month.days[day]))
-    told[late : late + 2] = told[late + 1], told[late]
-    return told, late
+    reported[late : late + 2] = reported[late + 1], reported[late]
+    return reported, late
 
 
 async def received_by_hand(own: Service) -> int:

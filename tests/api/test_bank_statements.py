@@ -48,10 +48,10 @@ async def payment(alone: Service) -> str:
 
 async def refused(alone: Service, content: bytes, **more: Any) -> list[str]:
     """All that is said against a file, of which nothing is kept."""
-    with pytest.raises(StatementRefused) as told:
+    with pytest.raises(StatementRefused) as reported:
         await bank.stated(alone, content, **more)
     assert await lines(alone) == []
-    return str(told.value).splitlines()
+    return str(reported.value).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,11 @@ async def test_m7_a_statement_of_another_account_than_ours_is_refused(
     await begun(giving)
     moved = came("B1", 2500, await reference(giving), currency)
     content = camt.statement(moved, currency=currency, account=account)
-    [told] = await refused(alone, content, ours=bank.all_own(tmp_path))
-    assert f"no account of ours in {currency}: ALMONER_BANK_ACCOUNTS has 12345678 in USD, {camt.ACCOUNT} in EUR" in told
+    [reported] = await refused(alone, content, ours=bank.all_own(tmp_path))
+    assert (
+        f"no account of ours in {currency}: ALMONER_BANK_ACCOUNTS has 12345678 in USD, {camt.ACCOUNT} in EUR"
+        in reported
+    )
     assert await payment(alone) != "succeeded"
 
 
@@ -93,9 +96,9 @@ async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path)
     content = b"Day,Amount,Id\n2026-03-02,5.00,B1\n"
     mapping.write_text(f'account = "Main account"\ncurrency = "EUR"\n{columns}')
     ours = bank.all_own(tmp_path)
-    [told] = await refused(alone, content, ours=ours, mapping=mapping)
-    assert "Main account" in told
-    assert "no account of ours in EUR" in told
+    [reported] = await refused(alone, content, ours=ours, mapping=mapping)
+    assert "Main account" in reported
+    assert "no account of ours in EUR" in reported
     mapping.write_text(f'account = "NL91 ABNA 0417 1643 00"\ncurrency = "EUR"\n{columns}')
     assert (await bank.stated(alone, content, ours, mapping)).lines == 1
     assert [one.account for one in await lines(alone)] == [camt.ACCOUNT]
@@ -115,8 +118,8 @@ async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
     }
     async with serving(empty_database, **live) as alone:
         content = camt.statement(camt.entry("B1", 500))
-        [told] = await refused(alone, content)
-        assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in told
+        [reported] = await refused(alone, content)
+        assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in reported
         assert (await bank.stated(alone, content, bank.all_own(tmp_path))).lines == 1
 
 
@@ -137,8 +140,8 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
 
 async def test_an_iban_with_wrong_check_digits_is_refused(alone: Service) -> None:
     wrong = "<IBAN>NL92ABNA0417164300</IBAN>"
-    [told] = await refused(alone, camt.statement(camt.entry("B1", 5), account=wrong))
-    assert "iban is not valid" in told
+    [reported] = await refused(alone, camt.statement(camt.entry("B1", 5), account=wrong))
+    assert "iban is not valid" in reported
 
 
 async def taken_back(alone: Service, named: str, words: str = "") -> None:
@@ -222,7 +225,7 @@ async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone
         camt.entry("b" * 141, 800),
         reference="S" * 80,
     )
-    told = await refused(alone, content)
+    reported = await refused(alone, content)
     for problem in (
         "the bank's name of the statement must have 1 to 60 characters",
         "line 1: the end-to-end id has more than 35 characters",
@@ -230,7 +233,7 @@ async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone
         f"line 3: it is booked on {ahead}: this is more than 3 days ahead",
         "line 4: the bank's reference must have 1 to 140 characters",
     ):
-        assert sum(one.endswith(problem) for one in told) == 1, told
+        assert sum(one.endswith(problem) for one in reported) == 1, reported
 
 
 async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Service) -> None:
@@ -240,8 +243,8 @@ async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Se
     for rank, amount in enumerate(wrong, 1):
         content = content.replace(f'<Amt Ccy="EUR">5.0{rank}</Amt>'.encode(), f'<Amt Ccy="EUR">{amount}</Amt>'.encode())
     whole, _, last = content.rpartition(b"2026-03-02</Dt></BookgDt>")
-    told = await refused(alone, whole + b"-0001-03-02</Dt></BookgDt>" + last)
-    assert [one.partition("S1: ")[2] for one in told] == [
+    reported = await refused(alone, whole + b"-0001-03-02</Dt></BookgDt>" + last)
+    assert [one.partition("S1: ")[2] for one in reported] == [
         "entry 1: 999999999999999999.99 EUR is no amount",
         "entry 2: 9999999999999999.99 EUR is more than our books hold",
         "entry 3: NaN EUR is no amount",
@@ -254,13 +257,13 @@ async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Se
 
 @pytest.mark.parametrize("account", ["", "<IBAN></IBAN>", "<Othr><Id> </Id></Othr>"])
 async def test_a_statement_of_no_account_is_refused(alone: Service, account: str) -> None:
-    [told] = await refused(alone, camt.statement(camt.entry("B1", 5), account=account))
-    assert told.endswith("S1: it names no account")
+    [reported] = await refused(alone, camt.statement(camt.entry("B1", 5), account=account))
+    assert reported.endswith("S1: it names no account")
 
 
 async def test_a_balance_beyond_our_books_and_a_file_without_statements_are_refused(alone: Service) -> None:
-    told = await refused(alone, camt.statement(opening=10**16))
-    assert "more than our books hold" in told[0]
+    reported = await refused(alone, camt.statement(opening=10**16))
+    assert "more than our books hold" in reported[0]
     content = camt.statement()
     before, _, rest = content.partition(b"<Stmt>")
     assert await refused(alone, before + rest.partition(b"</Stmt>")[2]) == ["There is no statement in the file."]

@@ -96,9 +96,9 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
     entry = came("B2", gift["amount"] - 100, found[0].lower())
     await bank.stated(alone, camt.statement(entry, reference="S2", currency="USD"))
     for address in (page, f"{page}/transfer"):
-        told = html.unescape((await browser.open(address)).text)
-        assert "We are reviewing your transfer" in told
-        assert "We’ll either accept it as your donation or refund you" in told
+        reported = html.unescape((await browser.open(address)).text)
+        assert "We are reviewing your transfer" in reported
+        assert "We’ll either accept it as your donation or refund you" in reported
     async with alone.db.write() as tx:
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
         await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")
@@ -128,9 +128,9 @@ async def test_without_an_account_in_the_currency_nobody_is_offered_a_transfer(a
 def test_the_code_is_as_epc069_12_has_it() -> None:
     reference = iso11649.creditor_reference("7ZQ3K9MABC")
     euros = BankDetails("Example & Söhne", AccountNumbers("iban", "NL91ABNA0417164300", None, "ABNANL2A"))
-    told = epc_qr_payload(AwaitedTransfer(euros, Money(1205, "EUR"), reference, None))
-    assert told is not None
-    assert told.split("\n") == [
+    reported = epc_qr_payload(AwaitedTransfer(euros, Money(1205, "EUR"), reference, None))
+    assert reported is not None
+    assert reported.split("\n") == [
         "BCD",
         "002",
         "1",

@@ -51,10 +51,10 @@ async def donation(giving: Giving) -> dict[str, Any]:
 
 
 async def test_a_transfer_is_confirmed_arrives_and_is_settled_at_once(giving: Giving) -> None:
-    began = await begun(giving)
-    assert began.standing is CheckoutState.UNDER_WAY
-    assert began.url is not None
-    assert began.url.endswith(f"/give/{giving.session['id']}/transfer")
+    started = await begun(giving)
+    assert started.standing is CheckoutState.UNDER_WAY
+    assert started.url is not None
+    assert started.url.endswith(f"/give/{giving.session['id']}/transfer")
     await confirmed(giving)
     assert await giving.status() == "completed"
     assert (await donation(giving))["status"] == "REQUESTED_PAYMENT"
@@ -263,8 +263,8 @@ async def test_a_refund_goes_back_by_bank(giving: Giving) -> None:
 async def test_the_sandbox_simulates_a_transfer_and_our_bank(service: Service, api: Client) -> None:
     session = await factories.session(service, api)
     donor = {"amount": 2500, "currencyCode": "USD", "firstName": "A", "lastName": "B", "email": "a@example.org"}
-    told = {"id": session["id"], "action": "donate", "way": "transfer", **donor}
-    assert data(await api.post("/v1/sandbox/simulate", told))["status"] == "completed"
+    reported = {"id": session["id"], "action": "donate", "way": "transfer", **donor}
+    assert data(await api.post("/v1/sandbox/simulate", reported))["status"] == "completed"
     [waiting] = data(await api.get("/v1/donations"))
     assert waiting["status"] == "REQUESTED_PAYMENT"
     paid = data(await api.post("/v1/sandbox/simulate", {"id": waiting["id"], "action": "pay"}))
@@ -359,11 +359,11 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
     lines.append(came(f"M{seen}-{named[seen]}", 2500, named[seen]))
     looked = await stated(donors[0], *lines, reference=f"M-{named[0]}")
     assert looked.matched >= len(lines) - 2
-    told: dict[int, list[str]] = {}
+    reported: dict[int, list[str]] = {}
     for rank, donor in enumerate(donors):
         now = [one.reason.value for one in await held(donor)]
-        told |= {rank: now} if now else {}
-    assert told == {short: ["short"], over: ["over"], twice: ["paid_twice"], late: ["donation_cancelled"]}
+        reported |= {rank: now} if now else {}
+    assert reported == {short: ["short"], over: ["over"], twice: ["paid_twice"], late: ["donation_cancelled"]}
     async with service.db.read() as tx:
         waiting = {
             row["reason"]

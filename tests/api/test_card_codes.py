@@ -17,8 +17,8 @@ MARGIN = timedelta(seconds=20)
 @pytest.fixture(scope="module")
 async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """A service of their own for these tests."""
-    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as kept:
-        yield kept
+    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as stored:
+        yield stored
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ async def test_h11_asking_again_for_the_same_gift_sends_no_second_mail(street: S
 async def test_h11_neither_code_nor_address_stands_in_the_database(street: Street) -> None:
     donor = await code_asked(street)
     right = await street.code()
-    kept = await street.value(
+    stored = await street.value(
         """
         select string_agg(t::text, ' ') from (
             select to_jsonb(g) t from donation_email_code g union all select to_jsonb(a) from card_attempt a
@@ -121,6 +121,6 @@ async def test_h11_neither_code_nor_address_stands_in_the_database(street: Stree
         ) rows
         """
     )
-    assert right not in kept
-    assert donor.address not in kept
-    assert FORM["email"] not in kept
+    assert right not in stored
+    assert donor.address not in stored
+    assert FORM["email"] not in stored

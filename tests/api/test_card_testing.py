@@ -34,8 +34,8 @@ BOTS = [f"198.51.100.{number}" for number in range(1, 11)]
 @pytest.fixture(scope="module")
 async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     """A service of their own for these tests."""
-    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as kept:
-        yield kept
+    async with database.copied(postgres_server) as made, open_town(made) as service, emptied(service) as stored:
+        yield stored
 
 
 @pytest.fixture
@@ -210,11 +210,11 @@ async def test_h6_one_address_begins_six_payments_a_minute_and_twenty_an_hour(st
         return answer.status_code
 
     assert [await gives() for _ in range(7)] == [303] * 6 + [429]
-    begun = 6
+    started = 6
     for _ in range(3):
         await street.pass_time(minutes=1)
-        begun += sum([await gives() == 303 for _ in range(7)])
-    assert begun == 20
+        started += sum([await gives() == 303 for _ in range(7)])
+    assert started == 20
     first = await street.value("select min(started_at) from card_attempt")
     await street.pass_until(first + HOUR - MARGIN)
     assert await gives() == 429
@@ -296,7 +296,7 @@ async def test_h6_six_declines_in_an_hour_pause_the_source_for_thirty_minutes_to
 
 
 async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_a_code(street: Street) -> None:
-    began = street.service.clock.real_now()
+    started = street.service.clock.real_now()
     for number in range(10):
         await street.pass_time(seconds=30)
         browser = street.browser(f"198.51.100.{number}")
@@ -308,12 +308,12 @@ async def test_h7_many_declines_of_one_partner_alert_and_ask_all_its_donors_for_
     url = await calm.begin()
     with capture_logs() as lines:
         await calm.decline(url, 2)
-    told = [line for line in lines if line["event"] == "card_testing_suspected"]
-    assert [(line["log_level"], line["declines"], line["tries"]) for line in told] == [("error", 31, 31)]
-    assert told[0]["partner"].startswith("sandbox_partner_")
+    reported = [line for line in lines if line["event"] == "card_testing_suspected"]
+    assert [(line["log_level"], line["declines"], line["tries"]) for line in reported] == [("error", 31, 31)]
+    assert reported[0]["partner"].startswith("sandbox_partner_")
     assert await street.value("select code_required_until - raised_at from card_testing_alert") > timedelta(minutes=30)
     raised = await street.value("select raised_at from card_testing_alert")
-    assert raised - began <= timedelta(minutes=10)
+    assert raised - started <= timedelta(minutes=10)
     async with street.service.db.read() as tx:
         assert list(await card_testing.active_alerts(tx)) == [
             await tx.fetchval("select partner_id from donation_session limit 1")
@@ -344,8 +344,8 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
     listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
-    said, _ = await listing.communicate()
-    (line,) = [line for line in said.decode().splitlines() if shown in line]
+    stated, _ = await listing.communicate()
+    (line,) = [line for line in stated.decode().splitlines() if shown in line]
     assert line.startswith(street.service.db.deployment.ids.text("partner", partner.id))
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:

@@ -69,7 +69,7 @@ async def test_bad_input_is_named(api: Client, body: dict[str, Any], reason: str
     answer = await api.post("/v1/categories", body)
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "bad_request"
-    assert any(reason in told for told in answer.json()["error"]["reasons"]), answer.text
+    assert any(reason in reported for reported in answer.json()["error"]["reasons"]), answer.text
 
 
 async def test_all_problems_are_told_at_once(api: Client) -> None:
@@ -123,16 +123,16 @@ async def test_lists_walk_both_ways(api: Client) -> None:
 
 
 async def test_p2_a_walk_survives_inserts_and_deletes(api: Client) -> None:
-    kept = [(await made(api, f"k{number}"))["id"] for number in range(6)]
+    stored = [(await made(api, f"k{number}"))["id"] for number in range(6)]
     page = (await api.get("/v1/categories", pageSize="2", direction="ASC")).json()
     seen = [row["id"] for row in page["data"]]
     # The anchor of the next page goes away, and a new row comes: what stayed is seen exactly once (P5).
-    await api.delete(f"/v1/categories/{kept[1]}")
+    await api.delete(f"/v1/categories/{stored[1]}")
     await made(api, "later")
     while page["_links"]["next"] is not None:
         page = (await api.get(page["_links"]["next"])).json()
         seen += [row["id"] for row in page["data"]]
-    assert seen[:6] == kept
+    assert seen[:6] == stored
     assert len(seen) == 7
 
 
@@ -207,9 +207,9 @@ async def test_other_files_are_refused(api: Client, field: str, content: bytes, 
     answer = await api.upload(path, field, "x", content, media_type)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
     if code == "upload/filetype_not_supported":
-        told = answer.json()["error"]["reasons"][0].lower()
-        assert "jpeg" in told
-        assert "png" in told
+        reported = answer.json()["error"]["reasons"][0].lower()
+        assert "jpeg" in reported
+        assert "png" in reported
 
 
 async def test_broken_multipart_bodies_have_their_codes(api: Client) -> None:

@@ -80,8 +80,8 @@ async def test_each_flag_counts_where_it_is_named(service: Service, api: Client,
     of = await factories.nonprofit(service)
     record = await monitored(service, api, tenant, of, strict)
     for category in CATEGORIES:
-        said: dict[str, Any] = {one: {"status": "flag" if one == category else "clear"} for one in CATEGORIES}
-        results = (await watching.set_results(api, record, **said))["results"]
+        stated: dict[str, Any] = {one: {"status": "flag" if one == category else "clear"} for one in CATEGORIES}
+        results = (await watching.set_results(api, record, **stated))["results"]
         assert results["complianceStatus"] == ("fail" if category == flag else "pass"), category
 
 

@@ -40,8 +40,8 @@ async def test_what_no_longer_opens_anything_is_made_anew(service: Service) -> N
     async with service.db.write() as tx:
         person, token = await operators.authenticate(tx, ada["token"])
         await operators.revoke_token(tx, BY, token)
-    again, kept = await operator_logins(service.db, [{**ada, "password": "of another day"}, bo])
-    assert kept == bo
+    again, stored = await operator_logins(service.db, [{**ada, "password": "of another day"}, bo])
+    assert stored == bo
     assert (again["password"] != ada["password"], again["token"] != ada["token"]) == (True, True)
     assert await enter(service, again) == "password_totp"
     async with service.db.write() as tx:

@@ -33,8 +33,8 @@ async def payload(service: Service, donation: dict[str, Any], kind: str) -> dict
             "select payload from event where type = $1 and payload like $2", kind, f'%"id":"{donation["id"]}"%'.encode()
         )
     [row] = rows
-    told: dict[str, Any] = json.loads(row["payload"])["data"]["eventData"]
-    return told
+    reported: dict[str, Any] = json.loads(row["payload"])["data"]["eventData"]
+    return reported
 
 
 @pytest.fixture
@@ -220,8 +220,8 @@ async def test_donors_are_named_only_to_partners_that_want_it(service: Service, 
         assert {name: donation[name] for name in DONOR} == hidden
     assert {name: hosted[name] for name in DONOR} == hidden
     for kind in ("donation.created", "donation.payment_successful"):
-        told = await payload(service, hosted, kind)
-        assert {name: told[name] for name in DONOR} == hidden
+        reported = await payload(service, hosted, kind)
+        assert {name: reported[name] for name in DONOR} == hidden
     assert await payload(service, made, "donation.created") == made
     async with service.db.write() as tx:
         await partners.update_donation_settings(tx, tenant.partner, shares_donor_details=True)

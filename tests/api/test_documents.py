@@ -109,12 +109,12 @@ async def test_u3_u4_what_is_kept_is_sealed_under_a_random_key(
     before = set(blobs(service))
     content = picture(size=(300, 200), exif=b"Exif\x00\x00taken at 1 Home Street")
     url = data(await hand_in(api, await requested(api), content, JPEG))["documents"][0]["url"]
-    kept = (await anonymous.get(url)).content
-    assert b"Home Street" not in kept
+    stored = (await anonymous.get(url)).content
+    assert b"Home Street" not in stored
     (file,) = set(blobs(service)) - before
-    assert kept[20:60] not in file.read_bytes()
+    assert stored[20:60] not in file.read_bytes()
     (row,) = await rows(service, "select * from document where storage_key = $1", file.name)
-    assert (row["sha256"], row["size_bytes"]) == (sha256(kept).digest(), len(kept))
+    assert (row["sha256"], row["size_bytes"]) == (sha256(stored).digest(), len(stored))
     file.write_bytes(file.read_bytes()[:-1])
     assert (await anonymous.get(url)).status_code == 500  # never a part of it
 

@@ -117,9 +117,9 @@ async def test_m5_a_notice_that_is_not_the_providers_is_refused(giving: Giving, 
     await giving.begin()
     payment = giving.provider.only()
     giving.provider.pay_with_card(payment)
-    wall = giving.service.clock.real_now()
+    real_now = giving.service.clock.real_now()
     aged = {"age": -timedelta(seconds=302), "future": timedelta(seconds=302)}.get(spoilt, timedelta())
-    body, headers = notice(payment, at=wall + aged)
+    body, headers = notice(payment, at=real_now + aged)
     match spoilt:
         case "signature":
             headers["Provider-Signature"] = headers["Provider-Signature"][:-1] + "x"

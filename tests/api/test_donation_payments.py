@@ -33,9 +33,9 @@ async def giving(service: Service, api: Client) -> Giving:
 
 
 async def test_a_gift_becomes_a_donation_that_waits_for_its_money(giving: Giving) -> None:
-    begun = await giving.begin()
-    assert begun.standing is CheckoutState.UNDER_WAY
-    assert begun.url == giving.provider.payments[giving.provider.only()].url
+    started = await giving.begin()
+    assert started.standing is CheckoutState.UNDER_WAY
+    assert started.url == giving.provider.payments[giving.provider.only()].url
     (donation,) = await giving.donations()
     assert donation == {
         "id": donation["id"],
@@ -87,9 +87,9 @@ async def test_m4_the_events_hold_the_record_as_it_was_then(giving: Giving) -> N
             "select payload from event join donation_session s using (partner_id) where s.id = $1 order by n",
             giving.session_id,
         )
-    told = [json.loads(row["payload"])["data"]["eventData"] for row in rows]
-    assert [record["status"] for record in told] == ["REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]
-    assert told[-1] == (await giving.donations())[0]
+    reported = [json.loads(row["payload"])["data"]["eventData"] for row in rows]
+    assert [record["status"] for record in reported] == ["REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]
+    assert reported[-1] == (await giving.donations())[0]
 
 
 async def one_notice(giving: Giving, payment: str) -> None:
@@ -159,9 +159,9 @@ async def test_the_same_gift_again_leads_to_the_same_page(giving: Giving) -> Non
 async def test_another_amount_ends_the_first_payment_and_edits_the_donation(giving: Giving) -> None:
     await giving.begin()
     first = giving.provider.only()
-    begun = await giving.begin(gift(4000))
+    started = await giving.begin(gift(4000))
     assert giving.provider.payments[first].status is ProviderStatus.CANCELLED
-    assert begun.url != giving.provider.payments[first].url
+    assert started.url != giving.provider.payments[first].url
     assert [row["amount"] for row in await giving.donations()] == [4000]
     assert await giving.events() == ["donation.created"]
     second = next(payment for payment in giving.provider.payments if payment != first)
@@ -257,12 +257,12 @@ async def test_s5_an_attempt_under_way_at_expiry_may_finish_for_60_minutes_and_c
     giving: Giving, swept: bool
 ) -> None:
     giving.service.clock.advance(DAY - MOMENT)
-    begun = await giving.begin()
+    started = await giving.begin()
     giving.service.clock.advance(timedelta(minutes=60))
     if swept:
         await sweep_sessions(giving.service)
     assert await giving.status() == "expired"
-    assert (await giving.begin()).url == begun.url
+    assert (await giving.begin()).url == started.url
     with pytest.raises(SessionExpired):
         await giving.begin(gift(9999))
     giving.provider.pay_with_card(giving.provider.only())
@@ -334,8 +334,8 @@ async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(gi
     assert order.callback_url == f"{links.api}/callbacks/fake"
     assert key.startswith("sandbox:payment:")
     assert key.endswith(order.reference)
-    said = repr(order).replace(giving.session["id"], "").replace(order.reference, "").lower()
-    assert "ada" not in said  # who gives
+    stated = repr(order).replace(giving.session["id"], "").replace(order.reference, "").lower()
+    assert "ada" not in stated  # who gives
 
 
 async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_replaced_it(giving: Giving) -> None:

@@ -155,8 +155,10 @@ async def test_each_move_is_told_once_with_the_record_as_it_is(service: Service,
     [donation] = await donations_of(api, request)
     kinds = ["donation.created", "donation.payment_successful", "donation.settled"]
     assert await events_of(service, donation) == kinds
-    told = data(await api.get("/v1/events", pageSize=20))  # the nonprofit's verification begins with its first money
-    listed = [one for one in told if one["eventType"].startswith("donation.")][:2]
+    reported = data(
+        await api.get("/v1/events", pageSize=20)
+    )  # the nonprofit's verification begins with its first money
+    listed = [one for one in reported if one["eventType"].startswith("donation.")][:2]
     assert [one["eventType"] for one in listed] == kinds[:0:-1]
     assert [one["eventData"] for one in listed] == [donation] * 2
 
@@ -196,18 +198,20 @@ async def test_other_money_is_held_whole_and_returned_by_a_person(service: Servi
 
 async def test_m4_a_transfer_is_booked_once_however_often_it_is_noted(service: Service, api: Client) -> None:
     request = await asked(service, api, 1000, 1000)
-    told = await asyncio.gather(*(paid(service, request, 1000, "TX-SAME") for _ in range(5)), return_exceptions=True)
-    assert sum(isinstance(one, RequestRefused) for one in told) == 4
+    reported = await asyncio.gather(
+        *(paid(service, request, 1000, "TX-SAME") for _ in range(5)), return_exceptions=True
+    )
+    assert sum(isinstance(one, RequestRefused) for one in reported) == 4
     assert (await requests(api))[0]["paidAmount"] == 1000
     assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT"]
 
 
 async def test_owners_and_finance_people_are_told_by_mail(service: Service, api: Client, tenant: Tenant) -> None:
-    told = [await member(service, tenant, "owner"), await member(service, tenant, "finance", "developer")]
+    reported = [await member(service, tenant, "owner"), await member(service, tenant, "finance", "developer")]
     other = await member(service, tenant, "developer")
     request = await asked(service, api, 123456, 50)
     await service.drain()
-    for person in told:
+    for person in reported:
         [mail] = data(await api.get("/v1/sandbox/mailbox", to=person.email))
         assert mail["subject"] == f"{tenant.name}: 1,235.06 USD due for direct donations"
         for words in ("1,235.06 USD", request["reference"], request["id"]):
@@ -312,11 +316,11 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
             service.db, payment.id, request, note="asked for", decided_by="officer", record=record
         )
 
-    for wrong, said in (
+    for wrong, stated in (
         (foreign, "another partner"),
         (uuid_of(service, "donationrequest", first["id"]), "nothing is open"),
     ):
-        with pytest.raises(RequestRefused, match=said):
+        with pytest.raises(RequestRefused, match=stated):
             await apply(over, wrong)
     assert await suspense(service) == others + 500
     part = await apply(over, second_id)

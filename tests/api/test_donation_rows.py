@@ -327,9 +327,9 @@ async def test_each_row_is_reached_and_told_as_it_is(
         assert record[name] is not None if value is ... else record[name] == value
     for name, kinds in FIELDS.items():
         assert isinstance(record[name], kinds), name
-    told = (await world.told())[before:]
-    assert [kind for kind, _ in told] == list(events)
-    assert [shown for _, shown in told] == [record] * len(events)
+    reported = (await world.told())[before:]
+    assert [kind for kind, _ in reported] == list(events)
+    assert [shown for _, shown in reported] == [record] * len(events)
 
 
 def test_every_event_of_a_donation_is_in_a_row() -> None:

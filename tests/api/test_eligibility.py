@@ -201,8 +201,8 @@ async def test_e3_what_can_be_refused(service: Service, api: Client, other: Clie
         ({"organisationId": organisation, "metadata": {"k" * 41: "v"}}, "invalid_metadata"),
         ({"organisationId": organisation, "metadata": {str(n): "v" for n in range(21)}}, "invalid_metadata"),
     ):
-        status, said, reasons = await refused(api, body)
-        assert (status, said, bool(reasons)) == (400, f"{area}/{code}", True), body
+        status, stated, reasons = await refused(api, body)
+        assert (status, stated, bool(reasons)) == (400, f"{area}/{code}", True), body
     for suggested in (
         ["sewing"],
         ["test_pass", tag(service, HOUSING)],
@@ -213,8 +213,8 @@ async def test_e3_what_can_be_refused(service: Service, api: Client, other: Clie
         [ids.example("activitytag"), "animals"],
     ):
         body = {"organisationId": organisation, "suggestedActivitySubTags": suggested}
-        status, said, reasons = await refused(api, body)
-        assert (status, said) == (400, f"{area}/invalid_sub_tags")
+        status, stated, reasons = await refused(api, body)
+        assert (status, stated) == (400, f"{area}/invalid_sub_tags")
         unknown = [one for one in suggested if one != tag(service, HOUSING)]
         assert len(reasons) == len(dict.fromkeys(unknown)), reasons
 

@@ -165,8 +165,8 @@ async def test_new_rules_of_activities_decide_anew(service: Service, api: Client
 async def simulate(api: Client, record: dict[str, Any], **results: Any) -> tuple[int, Any]:
     """Status, and the record or the code of the refusal."""
     answer = await api.post(SIMULATE, {"id": record["id"], "action": "set_results", "results": results})
-    said = answer.json()
-    return answer.status_code, said["data"] if "data" in said else said["error"]["code"]
+    stated = answer.json()
+    return answer.status_code, stated["data"] if "data" in stated else stated["error"]["code"]
 
 
 async def test_sb_results_are_set(service: Service, api: Client) -> None:
@@ -237,9 +237,9 @@ async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -
         now = await shown(api, made)
         assert now["status"] == "cancelled"
         heard = [one for one in await told(service, api) if one["id"] == made["id"]]
-        kept = [one for one in await evidence(service, made) if one.told]
+        stored = [one for one in await evidence(service, made) if one.told]
         known = now["results"]["eligibilityStatus"] is not None
-        assert len(heard) == len(kept) == known, "told once if it was evaluated first, else never"
+        assert len(heard) == len(stored) == known, "told once if it was evaluated first, else never"
         assert all(one["status"] == "live" for one in heard)
 
 

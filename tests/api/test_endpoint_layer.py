@@ -188,7 +188,7 @@ async def test_a_page_without_a_connection_is_503(service: support.Service) -> N
     answer = await Client(edge, "http://testserver", None).get("/give")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
     assert answer.headers["retry-after"] == "2"
-    assert b"NoConnection" in service.lines[-1], "the line of the request says why"
+    assert b"ConnectionUnavailable" in service.lines[-1], "the line of the request says why"
 
 
 async def test_header_query_and_body_problems_come_together(tea: Client) -> None:

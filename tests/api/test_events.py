@@ -79,7 +79,7 @@ async def test_p1_going_back_leads_to_where_one_came_from(service: Service, api:
 
 
 async def test_filters_by_type_and_time(service: Service, api: Client, tenant: Tenant) -> None:
-    begun = service.clock.now()
+    started = service.clock.now()
     for _ in range(3):
         await _happen(service, tenant, "donation.created", "donation.cancelled")
         service.clock.advance(days=1)
@@ -90,10 +90,13 @@ async def test_filters_by_type_and_time(service: Service, api: Client, tenant: T
 
     assert await found(type="donation.cancelled") == (3, [2, 4, 6])
     assert await found(type="donation.lost") == (0, [])
-    assert await found(startDate=begun.date().isoformat()) == (6, [1, 2, 3, 4, 5, 6])
-    assert await found(endDate=begun.isoformat()) == (0, []), "the end is exclusive"
-    assert await found(startDate=begun.isoformat(), endDate=service.clock.now().isoformat()) == (6, [1, 2, 3, 4, 5, 6])
-    later = begun + timedelta(seconds=1)
+    assert await found(startDate=started.date().isoformat()) == (6, [1, 2, 3, 4, 5, 6])
+    assert await found(endDate=started.isoformat()) == (0, []), "the end is exclusive"
+    assert await found(startDate=started.isoformat(), endDate=service.clock.now().isoformat()) == (
+        6,
+        [1, 2, 3, 4, 5, 6],
+    )
+    later = started + timedelta(seconds=1)
     assert (await found(startDate=later.isoformat(), type="donation.created"))[1] == [3, 5]
 
 

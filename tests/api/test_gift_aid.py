@@ -91,8 +91,8 @@ async def test_k7_a_publishable_key_is_told_id_and_moment_alone(
     again = await publishable.post("/v1/gift-aid", {**PERSON, "userId": user}, idempotency_key="declared")
     assert again.content == answer.content
     for name in ("nobody", service.db.deployment.ids.example("user")):
-        told = await publishable.post("/v1/gift-aid", {**PERSON, "userId": name})
-        assert set(data(told)) == {"id", "createdAt"}, "nobody learns which users there are"
+        reported = await publishable.post("/v1/gift-aid", {**PERSON, "userId": name})
+        assert set(data(reported)) == {"id", "createdAt"}, "nobody learns which users there are"
     assert (await api.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404, "no session of the user is open"
     assert (await publishable.get(f"/v1/users/{user}/has-gift-aid")).status_code == 403
 
@@ -204,8 +204,8 @@ async def test_a_hosted_gift_of_the_user_is_covered_too(service: Service, api: C
     [donation] = await giving.donations()
     assert (donation["status"], donation["giftAidId"]) == ("RECEIVED_PAYMENT", made["id"])
     async with service.db.read() as tx:
-        told = await tx.fetch("select payload from event where type = 'donation.payment_successful' order by n")
-    assert json.loads(told[-1]["payload"])["data"]["eventData"] == donation
+        reported = await tx.fetch("select payload from event where type = 'donation.payment_successful' order by n")
+    assert json.loads(reported[-1]["payload"])["data"]["eventData"] == donation
 
 
 async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, api: Client) -> None:
@@ -260,12 +260,12 @@ async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with
     await service.drain()
     service.clock.advance(timedelta(days=31))
     await service.drain()
-    kept, gone = data(await api.get("/v1/donations"))
-    assert (kept["status"], kept["giftAidId"] is not None) == ("RECEIVED_PAYMENT", True)
+    stored, gone = data(await api.get("/v1/donations"))
+    assert (stored["status"], stored["giftAidId"] is not None) == ("RECEIVED_PAYMENT", True)
     assert (gone["status"], gone["giftAidId"], gone["lastName"]) == ("CANCELLED", None, None)
     async with service.db.read() as tx:
         left = await tx.fetch("select id from gift_aid_declaration where id = any($1::uuid[])", declared_for)
-    assert [row["id"] for row in left] == [uuid_of(service, "giftaid", kept["giftAidId"])]
+    assert [row["id"] for row in left] == [uuid_of(service, "giftaid", stored["giftAidId"])]
 
 
 async def test_v6_what_was_declared_first_is_forgotten_when_the_donor_corrects_it_or_takes_it_back(

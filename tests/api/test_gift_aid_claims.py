@@ -116,8 +116,8 @@ async def test_the_lifecycle_of_a_claim(charity_: Cause) -> None:
             await gift_aid_claims.mark_paid(tx, claim.id, 249, note=None, by=BY)
     async with service.db.write() as tx:
         await gift_aid_claims.mark_paid(tx, claim.id, 249, note="rounded by HMRC", by=BY)
-        kept = await gift_aid_claims.get(tx, claim.id)
-    assert (kept.status, kept.paid_minor, kept.note) == ("paid", 249, "rounded by HMRC")
+        stored = await gift_aid_claims.get(tx, claim.id)
+    assert (stored.status, stored.paid_minor, stored.note) == ("paid", 249, "rounded by HMRC")
     assert [one.status for one in await listed(charity_)] == ["paid", "rejected", "withdrawn"]
     assert (await charity_.draft()).claim is None
     with pytest.raises(NotFound):

@@ -33,9 +33,9 @@ async def test_i2_a_replay_is_byte_equal_and_says_so(api: Client) -> None:
 async def test_i2_a_member_that_nobody_reads_may_hold_a_number_that_is_none(api: Client, number: str) -> None:
     body = f'{{"name": "Water", "unread": {number}}}'.encode()
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
-    told = [await api.request("POST", "/v1/categories", content=body, headers=headers) for _ in range(2)]
-    assert [answer.status_code for answer in told] == [200, 200]
-    assert told[0].content == told[1].content
+    reported = [await api.request("POST", "/v1/categories", content=body, headers=headers) for _ in range(2)]
+    assert [answer.status_code for answer in reported] == [200, 200]
+    assert reported[0].content == reported[1].content
 
 
 async def test_i3_order_and_spacing_do_not_matter(api: Client) -> None:
@@ -87,8 +87,8 @@ async def test_other_data_and_other_routes_are_refused(api: Client) -> None:
 async def test_a_used_key_is_told_before_a_bad_body(api: Client, body: dict[str, Any]) -> None:
     """The order of checks of settled 3: the key, then the body."""
     assert (await api.post("/v1/categories", {"name": "Water"}, idempotency_key="k")).status_code == 200
-    told = await api.post("/v1/categories", body, idempotency_key="k")
-    assert told.json()["error"]["code"] == "idempotency/same_key_different_data"
+    reported = await api.post("/v1/categories", body, idempotency_key="k")
+    assert reported.json()["error"]["code"] == "idempotency/same_key_different_data"
     elsewhere = await api.post("/v1/webhook-subscriptions", body, idempotency_key="k")
     assert elsewhere.json()["error"]["code"] == "idempotency/key_already_in_use"
     free = await api.post("/v1/categories", body, idempotency_key="free")
@@ -100,11 +100,11 @@ async def test_a_used_key_is_told_before_a_bad_body(api: Client, body: dict[str,
 
 async def test_a_used_key_is_told_before_what_one_statement_refuses(service: Service, api: Client) -> None:
     organisation = (await factories.session(service, api))["organisationId"]
-    wish = {"organisationId": organisation}
-    assert (await api.post("/v1/donation-sessions", wish, idempotency_key="k")).status_code == 200
-    for body in ({"organisationId": "x"}, {**wish, "userId": "x"}, {**wish, "metadata": {"k" * 41: ""}}):
-        told = await api.post("/v1/donation-sessions", body, idempotency_key="k")
-        assert told.json()["error"]["code"] == "idempotency/same_key_different_data"
+    change = {"organisationId": organisation}
+    assert (await api.post("/v1/donation-sessions", change, idempotency_key="k")).status_code == 200
+    for body in ({"organisationId": "x"}, {**change, "userId": "x"}, {**change, "metadata": {"k" * 41: ""}}):
+        reported = await api.post("/v1/donation-sessions", body, idempotency_key="k")
+        assert reported.json()["error"]["code"] == "idempotency/same_key_different_data"
     again = await api.post("/v1/donation-sessions", {"organisationId": "x"}, idempotency_key="free")
     assert again.json()["error"]["code"] == "donation_session/organisation_not_found"
 

@@ -69,11 +69,11 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     for form in ({"name": "Bo Builder", "email": "Bo@example.org"}, {"name": "Bo B.", "email": "Bo@example.org"}):
         await owner.get(page)
         assert (await owner.post(page, {"do": "change", **form})).status_code == 303
-    told = await changes(service, tenant)
-    assert [entry.details for entry in told] == [{"changed": ["name", "email"]}, {"changed": ["name"]}]
+    reported = await changes(service, tenant)
+    assert [entry.details for entry in reported] == [{"changed": ["name", "email"]}, {"changed": ["name"]}]
     assert owner.person is not None
     name = service.db.deployment.ids.text("member", owner.person.id)
-    assert (told[0].actor, told[0].address) == (Actor("member", name), ADDRESS)
+    assert (reported[0].actor, reported[0].address) == (Actor("member", name), ADDRESS)
     await service.drain()
     mails = (await service.client(tenant.secret).get("/v1/sandbox/mailbox")).json()["data"]
     moved = [mail for mail in mails if "email address was changed" in mail["subject"]]

@@ -247,39 +247,39 @@ async def test_an_owner_changes_roles_and_the_last_owner_stays(owner: Desk, serv
 
 async def test_deactivation_ends_the_members_sign_in_at_once(owner: Desk, service: Service, tenant: Tenant) -> None:
     person = await member(service, tenant, "finance")
-    theirs = await desk(service, tenant, person=person)
+    other = await desk(service, tenant, person=person)
     page = f"{owner.home}/members/{service.db.deployment.ids.text('member', person.id)}"
-    assert (await theirs.get(f"{owner.home}/members")).status_code == 200
+    assert (await other.get(f"{owner.home}/members")).status_code == 200
     await owner.get(page)
     assert (await owner.post(page, do="deactivate")).status_code == 303
-    assert (await theirs.get(f"{owner.home}/members")).status_code == 303
+    assert (await other.get(f"{owner.home}/members")).status_code == 303
     await owner.get(page)
     assert (await owner.post(page, do="activate")).status_code == 303
-    assert (await theirs.get(f"{owner.home}/members")).status_code == 303  # what has ended does not come back
-    await theirs.sign_in(person)
-    assert (await theirs.get(f"{owner.home}/members")).status_code == 200
+    assert (await other.get(f"{owner.home}/members")).status_code == 303  # what has ended does not come back
+    await other.sign_in(person)
+    assert (await other.get(f"{owner.home}/members")).status_code == 200
     await owner.get(page)
     assert (await owner.post(page, do="remove")).status_code == 422
     await owner.get(page)
     assert (await owner.post(page, do="remove", sure="yes")).headers["location"].endswith("/members?told=removed")
-    assert (await theirs.get(f"{owner.home}/members")).status_code == 303
+    assert (await other.get(f"{owner.home}/members")).status_code == 303
     assert (await owner.get(page)).status_code == 404
     actions = [entry.action for entry in await recorded(service, tenant)]
     assert actions[-3:] == ["member.deactivated", "member.activated", "member.removed"]
-    await theirs.close()
+    await other.close()
 
 
 async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Service, tenant: Tenant) -> None:
     person, ids = await member(service, tenant), service.db.deployment.ids
     async with service.db.write() as tx:
         group = await members.create_group(tx, tenant.partner, {"displayName": "owner"}, [person.id])
-    theirs = await desk(service, tenant, person=person)
-    assert (await theirs.get(f"{owner.home}/keys")).status_code == 403  # a name gives nothing
+    other = await desk(service, tenant, person=person)
+    assert (await other.get(f"{owner.home}/keys")).status_code == 403  # a name gives nothing
     await owner.get(f"{owner.home}/groups")
     assert "owner 1 member" in owner.text()
     answer = await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="developer")
     assert answer.status_code == 303
-    assert (await theirs.get(f"{owner.home}/keys")).status_code == 200
+    assert (await other.get(f"{owner.home}/keys")).status_code == 200
     await owner.get(f"{owner.home}/members/{ids.text('member', person.id)}")
     assert "Roles from groups and SSO developer" in owner.text()
     await owner.get(f"{owner.home}/groups")
@@ -287,10 +287,10 @@ async def test_what_a_group_may_do_is_said_by_an_owner(owner: Desk, service: Ser
     assert answer.status_code == 422
     await owner.get(f"{owner.home}/groups")
     assert (await owner.post(f"{owner.home}/groups", group=ids.text("group", group.id), role="")).status_code == 303
-    assert (await theirs.get(f"{owner.home}/keys")).status_code == 403
+    assert (await other.get(f"{owner.home}/keys")).status_code == 403
     mapped = [entry.details for entry in await recorded(service, tenant) if entry.action == "group.mapped"]
     assert mapped == [{"was": None, "role": "developer"}, {"was": "developer", "role": None}]
-    await theirs.close()
+    await other.close()
 
 
 async def test_long_lists_are_read_page_by_page(owner: Desk, service: Service, tenant: Tenant) -> None:

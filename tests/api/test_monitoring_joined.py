@@ -153,8 +153,8 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
         rows = await tx.fetch(
             "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject order by 1"
         )
-        kept = [(await reviews.history_of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
-    [[first], [second]] = [[one.decision for one in said] for said in kept]
+        stored = [(await reviews.history_of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
+    [[first], [second]] = [[one.decision for one in stated] for stated in stored]
     assert first == decision
     assert (second.verdict, second.by) == (decision.verdict, decision.by)
     assert second.note.startswith("As of sandbox_screeningmatch_")

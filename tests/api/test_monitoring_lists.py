@@ -248,8 +248,8 @@ async def test_the_organisation_is_watched_as_long_as_somebody_monitors_it(
 async def test_what_the_sandbox_says_asks_no_list(alone: Service, api: Client, lists: Lists) -> None:
     await lists.load(listing(1, AQSA))
     organisation = await factories.nonprofit(alone, name=AQSA)
-    said = await looked(alone, api, "-complianceStatus:pass", organisationId=organisation)
-    assert (statuses(said), said["sources"]) == (dict.fromkeys(CATEGORIES, "clear"), [])
+    stated = await looked(alone, api, "-complianceStatus:pass", organisationId=organisation)
+    assert (statuses(stated), stated["sources"]) == (dict.fromkeys(CATEGORIES, "clear"), [])
     async with alone.db.read() as tx:
         assert await tx.fetchval("select count(*) from screening_match") == 0
     made = await subscribe(alone, api, organisationId=organisation)

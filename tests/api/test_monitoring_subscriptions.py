@@ -260,11 +260,11 @@ async def test_settled_9_what_cannot_be_set_is_refused(service: Service, api: Cl
 
 async def test_what_is_said_of_one_that_nobody_looked_at_names_no_list(service: Service, api: Client) -> None:
     made = await subscribe(service, api)
-    said = await set_results(api, made, sanction={"status": "clear"})
-    assert (said["status"], said["sources"]) == ("pending", [])
-    assert said["results"] == {**UNKNOWN, "sanction": {"status": "clear"}}, "whether it passes is not known"
-    assert said == await shown(api, made)
+    stated = await set_results(api, made, sanction={"status": "clear"})
+    assert (stated["status"], stated["sources"]) == ("pending", [])
+    assert stated["results"] == {**UNKNOWN, "sanction": {"status": "clear"}}, "whether it passes is not known"
+    assert stated == await shown(api, made)
     first, live = await told(service, api)
-    assert first == said
+    assert first == stated
     assert live == await shown(api, made)
     assert (live["status"], live["results"]["complianceStatus"]) == ("live", "pass")

@@ -87,7 +87,7 @@ async def test_sources_say_of_which_day_they_are_and_when_they_are_too_old(
     answer = await api.get(f"/v1/organisations/GBR/CCEW/GB-CHC-{NUMBER}")
     day = loaded.astimezone(UTC)
     assert answer.headers["Data-As-Of"] == f"{day:%Y-%m-%d}"
-    told = {
+    reported = {
         "registryName": "CCEW",
         "registryId": NUMBER,
         "dataAsOf": f"{day:%Y-%m-%d}T00:00:00.000Z",
@@ -95,10 +95,10 @@ async def test_sources_say_of_which_day_they_are_and_when_they_are_too_old(
         "unverified": True,
         "stale": False,
     }
-    assert data(answer)["sources"] == [told]
+    assert data(answer)["sources"] == [reported]
     service.clock.advance(timedelta(days=31))
     (old,) = data(await api.get(f"/v1/organisations/GBR/CCEW/{NUMBER}"))["sources"]
-    assert old == {**told, "stale": True}
+    assert old == {**reported, "stale": True}
 
 
 async def test_what_no_register_lists_has_one_source_without_a_day(service: Service, api: Client) -> None:

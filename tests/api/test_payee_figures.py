@@ -9,7 +9,7 @@ from tests.support.client import Client
 from tests.support.payouts import verified
 from tests.support.service import Service
 
-SET = re.compile(r'almoner_payee(s_open|_oldest_seconds)\{what="(\w+)"\} ([\d.]+)')
+SET = re.compile(r'almoner_payee_checks_(open|oldest_seconds)\{what="(\w+)"\} ([\d.]+)')
 
 
 async def measured(service: Service) -> dict[str, tuple[float, float]]:
@@ -20,7 +20,7 @@ async def measured(service: Service) -> dict[str, tuple[float, float]]:
         await payee_bank_accounts.collect_metrics(tx, telemetry)
     found = {(kind, what): float(value) for kind, what, value in SET.findall(telemetry.exposition().decode())}
     kinds = ("verification", "flag", "account")
-    return {what: (found["s_open", what], round(found["_oldest_seconds", what] / 86_400)) for what in kinds}
+    return {what: (found["open", what], round(found["oldest_seconds", what] / 86_400)) for what in kinds}
 
 
 async def test_what_waits_is_counted_with_its_age(alone: Service) -> None:

@@ -191,20 +191,20 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
     for client in (api, other):
         await verified(service, client, nonprofit)
         await settled(service, client, nonprofit)
-    said: Any = {"note": "asked by mail", "decided_by": "officer", "rules": DisbursementRules()}
+    stated: Any = {"note": "asked by mail", "decided_by": "officer", "rules": DisbursementRules()}
     async with service.db.write() as tx:
-        await disbursements.hold_organisation(tx, tenant.partner, organisation_id, **said)
+        await disbursements.hold_organisation(tx, tenant.partner, organisation_id, **stated)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     assert [one["status"] for one in await payouts(other)] == ["PAID"]
     await support.hold(service, nonprofit)
     async with service.db.write() as tx:
-        await disbursements.release_holds(tx, tenant.partner, organisation_id, **said)
+        await disbursements.release_holds(tx, tenant.partner, organisation_id, **stated)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     async with service.db.write() as tx:
         with pytest.raises(DisbursementRefused, match="release without a partner"):
-            await disbursements.release_holds(tx, tenant.partner, organisation_id, **said)
+            await disbursements.release_holds(tx, tenant.partner, organisation_id, **stated)
 
 
 async def test_a_payout_waits_until_it_is_worth_a_transfer(service: Service, api: Client) -> None:

@@ -38,12 +38,12 @@ async def test_a_reassigned_gift_is_the_other_nonprofits_and_paid_out_to_it(serv
         "donation.disbursed",
     ]
     async with service.db.read() as tx:
-        kept = await tx.fetchrow(
+        stored = await tx.fetchrow(
             "select amount_minor, reason, reassigned_by from reassignment where donation_id = $1",
             support.uuid_of(service, "donation", one["id"]),
         )
-    assert kept is not None
-    assert tuple(kept) == (9750, "Simulated by the partner.", "sandbox")
+    assert stored is not None
+    assert tuple(stored) == (9750, "Simulated by the partner.", "sandbox")
     assert (await refused(api, one["id"], "reassign", organisationId=first))[0] == "donation/invalid_state"
     assert await books.balanced(service)
 
@@ -186,14 +186,14 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
     assert (await gift(api, gone))["organisationId"] == first  # nothing of it is left
     assert await mails_to(api, email) == []
     async with service.db.read() as tx:
-        kept = await tx.fetchrow(
+        stored = await tx.fetchrow(
             "select ground, reassigned_by from reassignment where donation_id = $1",
             support.uuid_of(service, "donation", follows["id"]),
         )
-        told = await tx.fetchval(
+        reported = await tx.fetchval(
             "select count(*) from audit_entry where action = 'donation.reassigned' and subject = $1", follows["id"]
         )
-    assert kept is not None
-    assert tuple(kept) == ("merged", "reassignments.follow")
-    assert told == 1
+    assert stored is not None
+    assert tuple(stored) == ("merged", "reassignments.follow")
+    assert reported == 1
     assert await books.balanced(service)

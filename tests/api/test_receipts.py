@@ -126,8 +126,8 @@ async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, 
     assert (second.issuer, second.shown_number) == ("Bright Bank Foundation", "BB-26-000002")
     assert await issue(service, tenant.partner, first.donation_id) == first
     async with service.db.write() as tx:
-        kept = await receipts.update_issuer(tx, tenant.partner, "", None)
-    assert (kept.name, kept.prefix, kept.last_number) == (None, "BB-26", 2)
+        stored = await receipts.update_issuer(tx, tenant.partner, "", None)
+    assert (stored.name, stored.prefix, stored.last_number) == (None, "BB-26", 2)
     for name, prefix in (("x" * 256, ""), (None, "a"), (None, "A-"), (None, "A" * 13), (None, "A B")):
         with pytest.raises(ValueError, match=r"characters|capital letters"):
             async with service.db.write() as tx:

@@ -25,8 +25,8 @@ async def paid(service: Service, api: Client, provider: str, amount: int = 10_00
 
 async def sent(giving: Giving, donation: str, minor: int) -> str:
     """A part goes back by the provider; what the provider calls it."""
-    begun = await refunds.begun(giving.service, {"id": donation}, minor)
-    await refunds.send(giving.service, giving.provider, begun.id)
+    started = await refunds.begun(giving.service, {"id": donation}, minor)
+    await refunds.send(giving.service, giving.provider, started.id)
     return (await refunds.of(giving.service, {"id": donation}))[-1].provider_refund or ""
 
 
@@ -86,10 +86,10 @@ async def test_m7_a_line_of_no_refund_of_ours_waits(service: Service, api: Clien
     content = report(("refund", payment, -10.0, 0.0, "tpr_theirs"))
     assert (await imported(service, content, "draws_c")).exceptions == 1
     assert await reasons(service, payment) == ["not_refunded"]
-    begun = await refunds.begun(service, {"id": donation}, 1000)
+    started = await refunds.begun(service, {"id": donation}, 1000)
     await imported(service, content, "draws_c")
     assert await reasons(service, payment) == ["not_refunded"]
-    await refunds.by_hand(service, begun.id, "tpr_theirs")
+    await refunds.by_hand(service, started.id, "tpr_theirs")
     await imported(service, content, "draws_c")
     assert await reasons(service, payment) == []
     other = await imported(service, report(("refund", payment, -9.0, 0.0)), "draws_c")

@@ -43,14 +43,14 @@ async def test_a_whole_refund_is_told_once_it_is_sent(service: Service, api: Cli
 async def newest_event(api: Client) -> dict[str, Any]:
     """What the newest event of a refund holds."""
     events = data(await api.get("/v1/events"))
-    told: dict[str, Any] = next(one["eventData"] for one in events if one["eventType"] == "donation.refunded")
-    return told
+    reported: dict[str, Any] = next(one["eventData"] for one in events if one["eventType"] == "donation.refunded")
+    return reported
 
 
 async def test_part_refunds_add_up_and_never_to_more_than_was_given(service: Service, api: Client) -> None:
     nonprofit = await factories.nonprofit(service)
     one = await settled(service, api, nonprofit, amount=10_000)
-    told = []
+    reported = []
     for part, sum_ in ((1000, 1000), (2500, 3500), (6500, 10_000)):
         assert await back.refused(api, one, 10_001 - sum_ + part) == (
             "bad_request",
@@ -60,8 +60,8 @@ async def test_part_refunds_add_up_and_never_to_more_than_was_given(service: Ser
         await service.drain()
         assert (await gift(api, one))["refundedAmount"] == sum_
         assert await books.owed(service, nonprofit) == max(0, 9750 - sum_)
-        told.append((await newest_event(api))["refundedAmount"])
-    assert told == [1000, 3500, 10_000]
+        reported.append((await newest_event(api))["refundedAmount"])
+    assert reported == [1000, 3500, 10_000]
     assert (await support.events_of(service, one)).count("donation.refunded") == 3
     assert [one.money.minor for one in await back.of(service, one)] == [1000, 2500, 6500]
     assert [one.nonprofit_share.minor for one in await back.of(service, one)] == [1000, 2500, 6250]
@@ -222,8 +222,8 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     assert await books.owed(service, nonprofit) == 9750
     assert (await gift(api, one))["refundedAt"] is None
     assert [row["amount"] for row in await payouts(api)] == [9750]
-    (kept,) = await back.of(service, one)
-    assert (kept.status, kept.ended_note) == ("refused", "the card is closed")
+    (stored,) = await back.of(service, one)
+    assert (stored.status, stored.ended_note) == ("refused", "the card is closed")
     async with service.db.write() as tx:
         await refunds.record_sent(tx, refund.id, "tpr_late")  # has no effect any more
     assert (await gift(api, one))["refundedAt"] is None
@@ -234,20 +234,20 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
 async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuses(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
-    told, other = await member(service, tenant, "finance"), await member(service, tenant)
+    reported, other = await member(service, tenant, "finance"), await member(service, tenant)
     officer = await operator(service, "finance")
     one = await factories.donation(service, api)
     await back.refund(api, one, 1000)
     (refund,) = await back.of(service, one)
     async with service.db.write() as tx:
         await refunds.record_refused(tx, refund.id, "the card is closed")
-    for person, subject, said in (
-        (told, f"{tenant.name}: refund of 10.00 USD not sent", "The donation is unchanged"),
+    for person, subject, stated in (
+        (reported, f"{tenant.name}: refund of 10.00 USD not sent", "The donation is unchanged"),
         (officer, "Refund rejected by the payment provider at Almoner", "the card is closed"),
     ):
         [(title, text)] = await person.mails()
         assert title == subject
-        assert said in " ".join(text.split())
+        assert stated in " ".join(text.split())
         assert one["id"] in text
     assert not await other.mails()
     assert (await gift(api, one))["refundedAmount"] is None
@@ -255,7 +255,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     begun_by_us = await back.begun(service, one, 1000)
     async with service.db.write() as tx:
         await refunds.mark_refused(tx, begun_by_us.id, "no account", "officer")
-    assert len(await told.mails()) == 1
+    assert len(await reported.mails()) == 1
 
 
 async def test_what_is_left_goes_along_to_another_nonprofit(service: Service, api: Client) -> None:
@@ -324,9 +324,9 @@ async def test_the_mail_names_the_nonprofit_that_the_gift_was_for_then(service: 
     await back.refund(api, one)
     for _ in range(3):
         await service.drain()
-    told = {mail["subject"].split()[3]: mail["text"] for mail in await mailed(api, to)}
+    reported = {mail["subject"].split()[3]: mail["text"] for mail in await mailed(api, to)}
     for amount, name in (("$25.00", "First"), ("$15.00", "Second"), ("$60.00", "Third")):
-        assert f"{amount} for your donation to {name} Aid" in told[amount]
+        assert f"{amount} for your donation to {name} Aid" in reported[amount]
 
 
 async def test_of_a_direct_gift_the_partner_tells_its_donor(service: Service, api: Client) -> None:

@@ -20,9 +20,9 @@ async def test_m12_a_remittance_is_the_payout_to_the_cent_or_is_not_made(service
     [made] = await payouts(api, organisationId=cause)
     payout = uuid_of(service, "disbursement", made["id"])
     async with service.db.read() as tx:
-        told = await remittances.build_remittance(tx, payout)
-    assert (told.totals.paid_minor, told.totals.gifts, len(told.lines)) == (made["amount"], 2, 2)
-    assert sum(line.paid_minor for line in told.lines) == made["amount"]
+        reported = await remittances.build_remittance(tx, payout)
+    assert (reported.totals.paid_minor, reported.totals.gifts, len(reported.lines)) == (made["amount"], 2, 2)
+    assert sum(line.paid_minor for line in reported.lines) == made["amount"]
     connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
     try:
         await connection.execute("set session_replication_role = replica")  # no trigger holds it back

@@ -24,9 +24,9 @@ async def town(postgres_server: PostgresServer) -> AsyncIterator[Emptied]:
     async with (
         database.copied(postgres_server) as made,
         card_testing.open_town(made, card_testing_limits="loose") as service,
-        emptied(service) as kept,
+        emptied(service) as stored,
     ):
-        yield kept
+        yield stored
 
 
 @pytest.fixture

@@ -45,9 +45,9 @@ async def simulate(api: Client, **body: Any) -> tuple[int, str]:
 
 async def test_a_simulated_donor_gives_as_a_real_one_does(service: Service, api: Client) -> None:
     session = await factories.session(service, api, metadata={"order": "7"})
-    told = await api.post(SIMULATE, {"id": session["id"], **GIFT, "anonymous": "yes"})
-    assert data(told) == {**session, "status": "completed", "currency": data(told)["currency"]}
-    assert told.json()["object"] == "donation_session"
+    reported = await api.post(SIMULATE, {"id": session["id"], **GIFT, "anonymous": "yes"})
+    assert data(reported) == {**session, "status": "completed", "currency": data(reported)["currency"]}
+    assert reported.json()["object"] == "donation_session"
     (donation,) = data(await api.get("/v1/donations"))
     expected = {
         "status": "RECEIVED_PAYMENT",
@@ -103,17 +103,17 @@ async def test_more_simulations_at_once_than_connections_all_end(service: Servic
     at_once = 2 * service.services.settings.database_pool
     sessions = [await factories.session(service, api) for _ in range(at_once)]
     async with asyncio.timeout(60):
-        told = await asyncio.gather(*[simulate(api, id=session["id"], **GIFT) for session in sessions])
-    assert told == [(200, "")] * at_once
+        reported = await asyncio.gather(*[simulate(api, id=session["id"], **GIFT) for session in sessions])
+    assert reported == [(200, "")] * at_once
 
 
 async def test_a_simulation_names_what_it_lacks_and_what_it_cannot_do(
     service: Service, api: Client, other: Client
 ) -> None:
     session = await factories.session(service, api)
-    lacking = await api.post(SIMULATE, {"id": session["id"], "action": "donate"})
-    assert lacking.status_code == 400
-    assert len(lacking.json()["error"]["reasons"]) == 4
+    missing = await api.post(SIMULATE, {"id": session["id"], "action": "donate"})
+    assert missing.status_code == 400
+    assert len(missing.json()["error"]["reasons"]) == 4
     not_found = (400, "sandbox/record_not_found")
     assert await simulate(other, id=session["id"], **GIFT) == not_found
     assert await simulate(api, id=session["id"], action="pay") == not_found
@@ -150,12 +150,12 @@ async def test_the_clock_does_everything_on_its_way_at_its_own_moment(service: S
             400,
             "sandbox/payment_declined",
         )
-        begun = service.clock.now()
+        started = service.clock.now()
         moved = data(await api.post(CLOCK, {"advanceSeconds": 10 * 86400}))
         assert moved["remaining"] == 0
         (donation,) = data(await api.get("/v1/donations"))
         assert donation["status"] == "CANCELLED"
-        assert parse_moment(donation["cancelledAt"]) - begun == timedelta(hours=24)
+        assert parse_moment(donation["cancelledAt"]) - started == timedelta(hours=24)
         path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
         deliveries = data(await api.get(path, direction="ASC"))
         assert [delivery["status"] for delivery in deliveries] == ["failed", "failed"]
@@ -164,4 +164,4 @@ async def test_the_clock_does_everything_on_its_way_at_its_own_moment(service: S
             assert len(delivery["attempts"]) == 5
             assert timedelta(hours=14) <= last - first <= timedelta(hours=14, minutes=10)
         created, cancelled = (parse_moment(delivery["attempts"][0]["attemptedAt"]) for delivery in deliveries)
-        assert (created - begun, cancelled - begun) == (timedelta(), timedelta(hours=24))
+        assert (created - started, cancelled - started) == (timedelta(), timedelta(hours=24))

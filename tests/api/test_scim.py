@@ -101,16 +101,16 @@ async def test_wrong_keys_are_braked(empty_database: TestDatabase) -> None:
 
 
 async def test_capabilities_are_told(scim: ScimClient) -> None:
-    told = shown(await scim.get("/ServiceProviderConfig"))
+    reported = shown(await scim.get("/ServiceProviderConfig"))
     for name in ("patch", "bulk", "filter", "sort", "etag"):
-        assert told[name]["supported"] is True, name
-    assert told["changePassword"]["supported"] is False
-    assert told["bulk"]["maxOperations"] >= 1000
-    assert told["bulk"]["maxPayloadSize"] >= 1024 * 1024
-    assert told["filter"]["maxResults"] == 200
-    assert told["pagination"]["cursor"] is True
-    assert told["pagination"]["index"] is True
-    assert [scheme["type"] for scheme in told["authenticationSchemes"]] == ["oauthbearertoken"]
+        assert reported[name]["supported"] is True, name
+    assert reported["changePassword"]["supported"] is False
+    assert reported["bulk"]["maxOperations"] >= 1000
+    assert reported["bulk"]["maxPayloadSize"] >= 1024 * 1024
+    assert reported["filter"]["maxResults"] == 200
+    assert reported["pagination"]["cursor"] is True
+    assert reported["pagination"]["index"] is True
+    assert [scheme["type"] for scheme in reported["authenticationSchemes"]] == ["oauthbearertoken"]
 
 
 async def test_types_and_schemas_are_told(service: Service, scim: ScimClient) -> None:
@@ -119,8 +119,8 @@ async def test_types_and_schemas_are_told(service: Service, scim: ScimClient) ->
     assert types[0]["schemaExtensions"] == [{"schema": ENTERPRISE, "required": False}]
     schemas = {one["id"]: one for one in shown(await scim.get("/Schemas"))["Resources"]}
     assert set(schemas) == {USER, GROUP, ENTERPRISE}
-    for urn, told in schemas.items():
-        assert shown(await scim.get(f"/Schemas/{urn}"))["attributes"] == told["attributes"]
+    for urn, reported in schemas.items():
+        assert shown(await scim.get(f"/Schemas/{urn}"))["attributes"] == reported["attributes"]
     assert "password" not in {one["name"] for one in schemas[USER]["attributes"]}
     refused(await scim.get("/Schemas/urn:example:unknown"), 404)
     refused(await scim.get("/ResourceTypes/Robot"), 404)

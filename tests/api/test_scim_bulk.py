@@ -19,13 +19,13 @@ async def outcomes(scim: ScimClient, *operations: dict[str, Any], **given: Any) 
     """What became of each."""
     answer = shown(await scim.post("/Bulk", bulk(*operations, **given)))
     assert answer["schemas"] == [BULK_RESPONSE]
-    told: list[dict[str, Any]] = answer["Operations"]
-    return told
+    reported: list[dict[str, Any]] = answer["Operations"]
+    return reported
 
 
 async def test_all_methods_at_once(scim: ScimClient) -> None:
     gone, changed = await scim.new_user("gone"), await scim.new_user("changed")
-    told = await outcomes(
+    reported = await outcomes(
         scim,
         post_user("a", "ada"),
         {"method": "PUT", "path": f"/Users/{changed['id']}", "data": user("changed", title="Put")},
@@ -36,20 +36,20 @@ async def test_all_methods_at_once(scim: ScimClient) -> None:
         },
         {"method": "DELETE", "path": f"/Users/{gone['id']}"},
     )
-    assert [one["status"] for one in told] == ["201", "200", "200", "204"]
-    assert [one["method"] for one in told] == ["POST", "PUT", "PATCH", "DELETE"]
-    assert told[0]["bulkId"] == "a"
-    made = shown(await scim.get("/Users/" + told[0]["location"].rpartition("/")[2]))
-    assert (made["userName"], made["meta"]["version"]) == ("ada", told[0]["version"])
+    assert [one["status"] for one in reported] == ["201", "200", "200", "204"]
+    assert [one["method"] for one in reported] == ["POST", "PUT", "PATCH", "DELETE"]
+    assert reported[0]["bulkId"] == "a"
+    made = shown(await scim.get("/Users/" + reported[0]["location"].rpartition("/")[2]))
+    assert (made["userName"], made["meta"]["version"]) == ("ada", reported[0]["version"])
     after = shown(await scim.get(f"/Users/{changed['id']}"))
-    assert (after["title"], after["nickName"], after["meta"]["version"]) == ("Put", "P", told[2]["version"])
+    assert (after["title"], after["nickName"], after["meta"]["version"]) == ("Put", "P", reported[2]["version"])
     refused(await scim.get(f"/Users/{gone['id']}"), 404)
-    assert told[3]["location"] == gone["meta"]["location"]
+    assert reported[3]["location"] == gone["meta"]["location"]
 
 
 async def test_references_by_bulk_id(scim: ScimClient) -> None:
     """RFC 7644 3.7.2: whatever their order."""
-    told = await outcomes(
+    reported = await outcomes(
         scim,
         {
             "method": "POST",
@@ -65,16 +65,16 @@ async def test_references_by_bulk_id(scim: ScimClient) -> None:
         post_user("b", "grace"),
         {"method": "PATCH", "path": "/Users/bulkId:a", "data": patch({"op": "add", "path": "title", "value": "T"})},
     )
-    assert [one["status"] for one in told] == ["201", "201", "201", "200"]
-    team = shown(await scim.get("/Groups/" + told[0]["location"].rpartition("/")[2]))
-    made = {one["location"] for one in told[1:3]}
+    assert [one["status"] for one in reported] == ["201", "201", "201", "200"]
+    team = shown(await scim.get("/Groups/" + reported[0]["location"].rpartition("/")[2]))
+    made = {one["location"] for one in reported[1:3]}
     assert {one["$ref"] for one in team["members"]} == made
     assert await scim.names(filter_='title eq "T"') == ["ada"]
 
 
 async def test_one_failure_leaves_the_others_alone(scim: ScimClient) -> None:
     await scim.new_user("taken")
-    told = await outcomes(
+    reported = await outcomes(
         scim,
         post_user("1", "first"),
         post_user("2", "TAKEN"),
@@ -93,19 +93,19 @@ async def test_one_failure_leaves_the_others_alone(scim: ScimClient) -> None:
         post_user("1", "again"),
         post_user("11", "last"),
     )
-    assert [one["status"] for one in told] == "201 409 400 400 400 400 404 409 409 400 201".split() or told
-    assert {one["status"] for one in told if "response" not in one} == {"201"}
-    assert told[1]["response"]["scimType"] == "uniqueness"
-    assert "location" not in told[1]
+    assert [one["status"] for one in reported] == "201 409 400 400 400 400 404 409 409 400 201".split() or reported
+    assert {one["status"] for one in reported if "response" not in one} == {"201"}
+    assert reported[1]["response"]["scimType"] == "uniqueness"
+    assert "location" not in reported[1]
     assert sorted(await scim.names()) == ["first", "last", "taken"]
 
 
 async def test_fail_on_errors_stops(scim: ScimClient) -> None:
     bad = {"method": "DELETE", "path": "/Users/unknown"}
-    told = await outcomes(
+    reported = await outcomes(
         scim, post_user("1", "one"), bad, post_user("2", "two"), bad, post_user("3", "three"), failOnErrors=2
     )
-    assert [one["status"] for one in told] == ["201", "404", "201", "404"]
+    assert [one["status"] for one in reported] == ["201", "404", "201", "404"]
     assert sorted(await scim.names()) == ["one", "two"]  # what was done stays done
 
 
@@ -116,8 +116,8 @@ async def test_fail_on_errors_is_at_least_one(scim: ScimClient, errors: object) 
 
 
 async def test_an_address_of_somewhere_else_is_no_location(scim: ScimClient) -> None:
-    (told,) = await outcomes(scim, {"method": "DELETE", "path": "https://elsewhere.example/Users/x"})
-    assert (told["status"], "elsewhere" in str(told.get("location"))) == ("404", False)
+    (reported,) = await outcomes(scim, {"method": "DELETE", "path": "https://elsewhere.example/Users/x"})
+    assert (reported["status"], "elsewhere" in str(reported.get("location"))) == ("404", False)
 
 
 async def test_versions_count(scim: ScimClient) -> None:
@@ -127,24 +127,26 @@ async def test_versions_count(scim: ScimClient) -> None:
         "path": f"/Users/{person['id']}",
         "data": patch({"op": "add", "path": "title", "value": "T"}),
     }
-    told = await outcomes(scim, {**operation, "version": 'W/"99"'}, {**operation, "version": person["meta"]["version"]})
-    assert [one["status"] for one in told] == ["412", "200"]
+    reported = await outcomes(
+        scim, {**operation, "version": 'W/"99"'}, {**operation, "version": person["meta"]["version"]}
+    )
+    assert [one["status"] for one in reported] == ["412", "200"]
 
 
 async def test_what_is_tolerated_is_tolerated_in_bulk(scim: ScimClient) -> None:
-    told = await outcomes(
+    reported = await outcomes(
         scim, post_user("1", "ada", active="False", password="Pa55word!", schemas=[USER, "urn:x:y"], groups=[])
     )
-    person = shown(await scim.get("/Users/" + told[0]["location"].rpartition("/")[2]))
+    person = shown(await scim.get("/Users/" + reported[0]["location"].rpartition("/")[2]))
     assert person["active"] is False
     operation = {"method": "PATCH", "path": f"/Users/{person['id']}"}
-    told = await outcomes(
+    reported = await outcomes(
         scim,
         {**operation, "data": patch({"op": "Add", "path": 'emails[type eq "work"].value', "value": "a@b.example"})},
         {**operation, "data": patch({"op": "Add", "path": "favourite", "value": "x"})},
         {"method": "PUT", "path": f"/Users/{person['id']}", "data": {"schemas": [USER], "userName": "ada"}},
     )
-    assert [one["status"] for one in told] == ["200", "400", "200"]
+    assert [one["status"] for one in reported] == ["200", "400", "200"]
     assert shown(await scim.get(f"/Users/{person['id']}"))["active"] is False
 
 

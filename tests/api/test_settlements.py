@@ -141,11 +141,11 @@ async def test_m3_the_fee_of_held_money_is_ours_and_its_refund_is_drawn(service:
     assert settled.matched == 1
     assert await books.held(service, "USD", "fake_d") == 0
     assert await books.fees(service, "USD", "fake_d") == 100
-    drawn = report(("refund", payment, -25.0, 0.25))
-    assert (await imported(service, drawn, "fake_d")).exceptions == 1
+    debited = report(("refund", payment, -25.0, 0.25))
+    assert (await imported(service, debited, "fake_d")).exceptions == 1
     await refunded(giving)
     assert await books.held(service, "USD", "fake_d") == -2500
-    assert (await imported(service, drawn, "fake_d")).matched == 1
+    assert (await imported(service, debited, "fake_d")).matched == 1
     assert await books.held(service, "USD", "fake_d") == 0
     assert await books.fees(service, "USD", "fake_d") == 125
     assert (await giving.donations())[0]["settledAt"] is None

@@ -69,7 +69,7 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -
     away = await here.begin()
     query = await visit(away.url)
     outcomes = await asyncio.gather(*(here.finish(away, query) for _ in range(6)), return_exceptions=True)
-    assert [type(outcome).__name__ for outcome in outcomes].count("Arrival") == 1
+    assert [type(outcome).__name__ for outcome in outcomes].count("SignInResult") == 1
     assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} == {Reason.USED}
     assert await here.count("sign_in") == 1
     assert (await refused(here, here.finish(away, query))).reason is Reason.USED
@@ -77,18 +77,18 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -
 
 async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_no_trace(here: Setup) -> None:
     await here.member("ada", externalId="ada")
-    mine, theirs = await here.begin(), await here.begin()
-    query = await visit(theirs.url)
+    mine, other = await here.begin(), await here.begin()
+    query = await visit(other.url)
     for call in (
         here.finish(mine, query),
-        here.finish(theirs, {**query, "state": state_of(mine)}),
-        here.finish(theirs, {"code": query["code"]}),
+        here.finish(other, {**query, "state": state_of(mine)}),
+        here.finish(other, {"code": query["code"]}),
     ):
         with pytest.raises(SsoRefused) as caught:
             await call
         assert caught.value.reason is Reason.STATE
     assert [action for action, _ in await here.actions()] == ["provider.set"]
-    assert entered(await here.finish(theirs, query)).person.user_name == "ada", "nothing was used up"
+    assert entered(await here.finish(other, query)).person.user_name == "ada", "nothing was used up"
 
 
 async def test_another_partners_callback_is_refused(here: Setup, evil: HostileProvider) -> None:
@@ -116,21 +116,21 @@ async def test_a_provider_that_changed_meanwhile_is_refused(here: Setup, evil: H
 
 
 async def test_another_partners_provider_cannot_speak_for_our_people(service: Service, evil: HostileProvider) -> None:
-    async with set_up(service) as ours, set_up(service) as theirs, hostile_provider(service.clock) as own:
+    async with set_up(service) as ours, set_up(service) as other, hostile_provider(service.clock) as own:
         await ours.set_up(own.url)
-        await theirs.set_up(evil.url)
+        await other.set_up(evil.url)
         ada = await ours.member("ada", externalId="ada", emails=[{"value": "ada@example.org"}])
         await ours.sign_in()
-        for said in ({}, {"email": "ada@example.org", "email_verified": True}, {"iss": own.url}):
-            evil.claims = dict(said)
+        for stated in ({}, {"email": "ada@example.org", "email_verified": True}, {"iss": own.url}):
+            evil.claims = dict(stated)
             with pytest.raises(SsoRefused):
-                await theirs.sign_in()
-        await theirs.set_up(own.url)  # the very same issuer and subject, at another partner
+                await other.sign_in()
+        await other.set_up(own.url)  # the very same issuer and subject, at another partner
         with pytest.raises(SsoRefused) as caught:
-            await theirs.sign_in()
+            await other.sign_in()
         assert caught.value.reason is Reason.UNKNOWN
-        assert "sign_in.refused" in [action for action, _ in await theirs.actions()]
-        assert await theirs.count("sign_in") == 0
+        assert "sign_in.refused" in [action for action, _ in await other.actions()]
+        assert await other.count("sign_in") == 0
         async with service.db.write() as tx:
             with pytest.raises(asyncpg.ForeignKeyViolationError):
                 await tx.execute(
@@ -139,7 +139,7 @@ async def test_another_partners_provider_cannot_speak_for_our_people(service: Se
                         (partner_id, issuer, subject, person_id, bound_by, bound_at, last_used_at)
                     values ($1, $2, 'ada', $3, 'created', $4, $4)
                     """,
-                    theirs.partner.id,
+                    other.partner.id,
                     own.url,
                     ada.id,
                     tx.now,

@@ -206,15 +206,15 @@ async def test_who_signs_in_there_proves_there_that_it_is_still_they(
         service.clock.advance_wall(minutes=11)
         page = await one.open(f"{home}/password")
         assert f'href="{home}/sign-on?for=proof&amp;next={home}/password"' in page.text
-        wish = f"{home}/sign-on?for=proof&next={home}/password"
-        away = await one.get(wish)
+        change = f"{home}/sign-on?for=proof&next={home}/password"
+        away = await one.get(change)
         assert "prompt=login&max_age=0" in away.headers["location"]
         late = await one.get(local(await through(away.headers["location"])))
         assert late.status_code == 403, "the provider says nothing of when"
         assert (await one.get(f"{home}/password")).status_code == 303
         own.claims = {"auth_time": int(service.clock.real_now().timestamp())}
         before = dict(one.cookies)
-        away = await one.get(wish)
+        away = await one.get(change)
         back = await one.get(local(await through(away.headers["location"])))
         assert (back.status_code, back.headers["location"]) == (303, f"{home}/password")
         assert (await one.get(f"{home}/password")).status_code == 200
@@ -223,7 +223,7 @@ async def test_who_signs_in_there_proves_there_that_it_is_still_they(
         stolen.cookies = before
         assert (await stolen.get(home)).status_code == 303, "the cookie is a new one"
         other = browser()
-        assert (await other.get(wish)).headers["location"].startswith(f"{home}/sign-in?")
+        assert (await other.get(change)).headers["location"].startswith(f"{home}/sign-in?")
 
 
 async def through(url: str) -> str:
@@ -273,7 +273,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
         "roles": "staff = finance\n\nit=developer",
         "enabled": "yes",
     }
-    for wrong, told in (
+    for wrong, reported in (
         ({"issuer": "http://id.example.org"}, "Issuer must use https."),
         ({"roles": "staff"}, "must be in the format"),
         ({"roles": "staff = queen"}, "Unknown role: queen"),
@@ -282,7 +282,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     ):
         answer = await one.post(f"{home}/provider", {**form, **wrong})
         assert answer.status_code == 422
-        assert told in answer.text
+        assert reported in answer.text
         assert "very-secret" not in answer.text
     saved = await one.post(f"{home}/provider", form)
     assert (saved.status_code, saved.headers["location"]) == (303, f"{home}/provider?told=saved")
@@ -290,8 +290,8 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     assert "it = developer\nstaff = finance" in page.text
     assert "very-secret" not in page.text
     assert "connection test was successful" in (await one.post(f"{home}/provider", do="test")).text
-    kept = await one.post(f"{home}/provider", {**form, "secret": "", "name": "Other ID"})
-    assert kept.status_code == 303
+    stored = await one.post(f"{home}/provider", {**form, "secret": "", "name": "Other ID"})
+    assert stored.status_code == 303
     assert "Continue with Other ID" in (await browser().get(f"{home}/sign-in")).text
     await one.get(f"{home}/provider")
     assert (await one.post(f"{home}/provider", do="remove")).status_code == 303

@@ -173,15 +173,16 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
     here: Setup, evil: HostileProvider, said: Callable[[int], int | None], ago: int | None
 ) -> None:
     await somebody(here)
-    wall = here.service.clock.real_now()
-    evil.claims = {"auth_time": said(int(wall.timestamp()))}
-    begun = entered(await here.sign_in()).sign_in
-    assert sign_ins.is_recently_proved(begun, begun.created_at) == (ago is not None and ago < 600)
+    real_now = here.service.clock.real_now()
+    evil.claims = {"auth_time": said(int(real_now.timestamp()))}
+    started = entered(await here.sign_in()).sign_in
+    assert sign_ins.is_recently_proved(started, started.created_at) == (ago is not None and ago < 600)
     if ago is not None:
-        assert timedelta(seconds=ago - 5) <= begun.created_at - begun.authenticated_at <= timedelta(seconds=ago + 5)
+        assert timedelta(seconds=ago - 5) <= started.created_at - started.authenticated_at <= timedelta(seconds=ago + 5)
     async with here.service.db.read() as tx:
         assert (
-            await tx.fetchval("select authenticated_at from sign_in where id = $1", begun.id) == begun.authenticated_at
+            await tx.fetchval("select authenticated_at from sign_in where id = $1", started.id)
+            == started.authenticated_at
         )
 
 

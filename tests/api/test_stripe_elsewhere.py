@@ -126,8 +126,8 @@ async def test_m7_a_payment_that_fails_after_all_is_named_and_stops_the_payout(
     [(who, why)] = await held(giving)
     assert (who, "25.00 USD sent back that nobody here began" in why) == ("rule", True)
     async with giving.giving.service.db.read() as tx:
-        told = await tx.fetchval("select provider_payment from settlement_line where status = 'exception'")
-    assert told == giving.session["id"]
+        reported = await tx.fetchval("select provider_payment from settlement_line where status = 'exception'")
+    assert reported == giving.session["id"]
 
 
 async def test_m7_our_own_refund_holds_nobody(giving: AtStripe) -> None:

@@ -33,8 +33,8 @@ async def giving(stripe: Stripe, api: Client) -> AtStripe:
 
 
 async def test_a_gift_is_paid_at_stripe_and_its_notice_posts_it(giving: AtStripe) -> None:
-    begun = await giving.giving.begin()
-    assert begun.url == giving.session["url"]
+    started = await giving.giving.begin()
+    assert started.url == giving.session["url"]
     giving.stripe.account.pay_with_card(giving.session["id"])
     assert await giving.deliver() == [204]
     assert await giving.giving.status() == "completed"
@@ -205,8 +205,8 @@ async def test_a_disputed_payment_is_found_by_the_name_of_its_notice(giving: AtS
     (found,) = await giving.stripe.provider.disputes(account.sessions[number]["payment_intent"])
     assert (found.status, found.payment) == (DisputeStatus.OPEN, number)
     async with giving.giving.service.db.read() as tx:
-        kept = await tx.fetchval("select provider_payment from dispute where provider_dispute = $1", found.id)
-    assert kept == number
+        stored = await tx.fetchval("select provider_payment from dispute where provider_dispute = $1", found.id)
+    assert stored == number
 
 
 async def test_currencies_that_stripe_takes_in_steps_only_are_not_offered(stripe: Stripe, api: Client) -> None:
@@ -219,16 +219,16 @@ async def test_currencies_that_stripe_takes_in_steps_only_are_not_offered(stripe
 
 async def test_i6_a_lost_answer_and_a_key_in_use_are_asked_again_with_the_key(giving: AtStripe) -> None:
     giving.stripe.stub.faults.lose = 2
-    begun = await giving.giving.begin()
-    assert begun.url == giving.session["url"]
+    started = await giving.giving.begin()
+    assert started.url == giving.session["url"]
     assert len(giving.stripe.account.sessions) == 1
     assert giving.stripe.stub.calls["POST /v1/checkout/sessions"] == 3
 
 
 async def test_i6_a_key_that_is_in_use_is_waited_for(giving: AtStripe) -> None:
     giving.stripe.stub.faults.in_use = 2
-    begun = await giving.giving.begin()
-    assert begun.url == giving.session["url"]
+    started = await giving.giving.begin()
+    assert started.url == giving.session["url"]
     assert len(giving.stripe.account.sessions) == 1
 
 

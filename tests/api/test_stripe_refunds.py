@@ -119,11 +119,11 @@ async def test_m5_a_refund_that_is_not_as_we_sent_it_is_told_in_the_log_and_noth
     else:
         account.sessions[giving.session["id"]]["livemode"] = True
     service = giving.giving.service
-    with capture_logs() as told:
+    with capture_logs() as reported:
         await refunds_flows.refresh_refund(
             refunds_flows.RefundContext(service.db, giving.stripe.provider), giving.session["id"], made["id"]
         )
-    assert [one["event"] for one in told] == ["refund_differs"]
+    assert [one["event"] for one in reported] == ["refund_differs"]
     assert await waiting(giving) == []
 
 
@@ -170,9 +170,9 @@ async def test_a_refund_that_we_did_not_ask_for_is_told_in_the_log(giving: AtStr
     account = giving.stripe.account
     made = account.new_refund({"payment_intent": giving.session["payment_intent"], "amount": 500})
     account.fail_refund(made["id"])
-    with capture_logs() as told:
+    with capture_logs() as reported:
         assert set(await giving.deliver()) == {204}
-    assert {one["event"] for one in told} == {"refund_of_nobody_failed"}
+    assert {one["event"] for one in reported} == {"refund_of_nobody_failed"}
 
 
 @pytest.mark.parametrize(

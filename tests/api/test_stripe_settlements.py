@@ -69,11 +69,11 @@ async def test_m7_a_payout_is_fetched_and_every_gift_in_it_is_settled(stripe: St
     async with stripe.service.db.read() as tx:
         (settlement,) = await settlements.newest_settlements(tx, 10)
         settled = await tx.fetch("select amount_minor, settled_minor from donation order by amount_minor")
-        told = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
+        reported = await tx.fetchval("select count(*) from event where type = 'donation.settled'")
     assert (settlement.reference, settlement.lines, settlement.matched) == (payout["id"], 3, 3)
     assert settlement.net_minor == payout["amount"]
     assert [tuple(row) for row in settled] == [(100, 97), (2500, 2427), (4000, 3884)]
-    assert told == 3
+    assert reported == 3
 
 
 async def test_m7_pages_of_transactions_and_of_payouts_are_read_to_their_end(stripe: Stripe, partner: Client) -> None:

@@ -51,11 +51,13 @@ def about(stripe: Stripe, kind: str) -> Thing:
 async def ignored(giving: AtStripe, kind: str, thing: Thing) -> None:
     """It is answered as heard, each time, and has no effect."""
     giving.stripe.account.tell(kind, thing)
-    with capture_logs() as told:
+    with capture_logs() as reported:
         assert await giving.deliver(times=2) == [204, 204]
     assert await giving.held() == []
     assert await giving.posted() == 0
-    assert [(one["event"], one["log_level"], one["type"]) for one in told] == [("notice_not_ours", "info", kind)] * 2
+    assert [(one["event"], one["log_level"], one["type"]) for one in reported] == [
+        ("notice_not_ours", "info", kind)
+    ] * 2
 
 
 @pytest.mark.parametrize("kind", EVENTS)

@@ -171,7 +171,7 @@ async def test_all_that_is_wrong_is_named_at_once(api: Client) -> None:
 async def test_bad_input_is_named(api: Client, body: dict[str, Any], reason: str) -> None:
     answer = await api.post(PATH, body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request"), answer.text
-    assert any(reason in told for told in answer.json()["error"]["reasons"]), answer.text
+    assert any(reason in reported for reported in answer.json()["error"]["reasons"]), answer.text
 
 
 async def test_a_logo_is_written_anew_and_shown(api: Client, anonymous: Client) -> None:

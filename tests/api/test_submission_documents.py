@@ -198,7 +198,7 @@ async def test_an_answered_submission_takes_documents_for_an_open_appeal_alone(s
     code = (400, "validation_submission/invalid_state")
     assert refused(await hand_in(api, validationSubmissionId=failed["id"])) == code
     appeal = await appeals.made(api, failed)
-    kept = data(await hand_in(api, validationSubmissionId=failed["id"]))
+    stored = data(await hand_in(api, validationSubmissionId=failed["id"]))
     await appeals.decide(service, appeal, "rejected")
     assert refused(await hand_in(api, validationSubmissionId=failed["id"])) == code
-    assert [one["id"] for one in data(await api.get(f"{SUBMISSIONS}/{failed['id']}/documents"))] == [kept["id"]]
+    assert [one["id"] for one in data(await api.get(f"{SUBMISSIONS}/{failed['id']}/documents"))] == [stored["id"]]

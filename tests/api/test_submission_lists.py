@@ -114,8 +114,8 @@ async def test_what_was_applied_for_before_tells_whether_there_is_more(service: 
     for count, more in ((100, False), (101, True)):
         while (await api.get(PATH)).json()["totalResults"] < count:
             await applied(api, organisationId=organisation, configurationId=plain)
-        told = data(await api.get(EARLIER))
-        assert (len(told["results"]), told["hasMore"]) == (100, more)
+        reported = data(await api.get(EARLIER))
+        assert (len(reported["results"]), reported["hasMore"]) == (100, more)
 
 
 @pytest.mark.parametrize("path", [PATH, "/v1/validation-requests", "/v1/monitoring-subscriptions", EARLIER])
@@ -125,8 +125,8 @@ async def test_of_many_words_every_one_must_be_there(api: Client, path: str) -> 
     assert record["organisationName"].startswith("alpha")
 
     async def count(query: str) -> int:
-        told = data(await api.get(path, query=query))
-        return len(told["results"] if path == EARLIER else told)
+        reported = data(await api.get(path, query=query))
+        return len(reported["results"] if path == EARLIER else reported)
 
     whole = await count(f"{many} x9 of of")
     assert whole == 1
@@ -155,7 +155,7 @@ async def test_all_filters_must_hold(api: Client, some: dict[str, dict[str, Any]
 async def test_filters_that_are_wrong_are_named(api: Client, query: dict[str, Any], reason: str) -> None:
     answer = await api.get(PATH, **query)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
-    assert any(told.startswith(reason) for told in answer.json()["error"]["reasons"]), answer.text
+    assert any(reported.startswith(reason) for reported in answer.json()["error"]["reasons"]), answer.text
 
 
 async def test_lists_walk_both_ways_and_keep_their_filters(service: Service, api: Client) -> None:

@@ -172,7 +172,7 @@ async def test_who_applies_is_asked_only_where_agents_are_verified(service: Serv
 async def test_bad_input_is_named(api: Client, body: dict[str, Any], reason: str) -> None:
     code, reasons = await refused(api, **{**ADA, **DETAILS, **body})
     assert code == "bad_request"
-    assert any(reason in told for told in reasons), reasons
+    assert any(reason in reported for reported in reasons), reasons
 
 
 QUESTIONS = [

@@ -84,8 +84,8 @@ async def test_m6_every_row_of_the_rules_holds_in_the_running_service(giving: Gi
     assert await postings(giving, found.id) == [(kind, money.minor, money.currency) for kind in row.postings]
     sent = [(of, made.money) for of, made in giving.provider.refunds.values()]
     assert sent == ([(found.provider_payment, money)] if row.action is RuleAction.REFUND else [])
-    told = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
-    assert len(told) == (row.action is RuleAction.REFUND and row.reason != "unknown_payment")
+    reported = [mail for mail in await mails(giving) if "Your refund of" in mail["subject"]]
+    assert len(reported) == (row.action is RuleAction.REFUND and row.reason != "unknown_payment")
 
 
 @pytest.mark.parametrize("became", ["donation_cancelled", "session_over", "paid_twice", "unknown_payment", "short"])

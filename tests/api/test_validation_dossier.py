@@ -51,11 +51,11 @@ async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api
     address = await _made(service, api, **UNHEARD_OF)
     answer = await api.get(address)
     assert answer.json()["object"] == "validation_request_dossier"
-    told = data(answer)
+    reported = data(answer)
     shown = data(await api.get(address.removesuffix("/dossier")))
     assert shown.pop("documents") == []
-    assert told["validationRequest"] == shown
-    [evaluation] = told["evaluations"]
+    assert reported["validationRequest"] == shown
+    [evaluation] = reported["evaluations"]
     assert evaluation["outcome"] == "review"
     assert [reason["code"] for reason in evaluation["reasons"]] == ["register_not_loaded"]
     assert all(reason["message"].endswith(".") for reason in evaluation["reasons"])
@@ -63,21 +63,21 @@ async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api
     assert steps["identifier"]["verdict"] == "pass"
     assert steps["register"]["verdict"] == "unknown"
     assert steps["identifier"]["facts"]["given"] == UNHEARD_OF["registryId"]
-    [review] = told["reviews"]
+    [review] = reported["reviews"]
     assert (review["status"], review["endedAt"]) == ("open", None)
-    assert (told["decisions"], told["documents"]) == ([], [])
+    assert (reported["decisions"], reported["documents"]) == ([], [])
 
 
 async def test_a_decision_is_in_it_with_who_when_and_why(service: Service, api: Client) -> None:
-    told = data(await api.get(await _made(service, api, name="test_reject_not_eligible")))
-    [decision] = told["decisions"]
+    reported = data(await api.get(await _made(service, api, name="test_reject_not_eligible")))
+    [decision] = reported["decisions"]
     assert (decision["verdict"], decision["reasonCode"], decision["decidedBy"]) == (
         "rejected",
         "not_eligible",
         "sandbox",
     )
     assert decision["note"]
-    assert decision["decidedAt"] == told["validationRequest"]["rejectedAt"]
+    assert decision["decidedAt"] == reported["validationRequest"]["rejectedAt"]
 
 
 async def test_what_a_person_noted_is_not_for_the_partner_and_the_reason_is(
@@ -103,12 +103,12 @@ async def test_a_document_is_named_by_its_hash_and_no_link_is_in_it(service: Ser
     sent = await api.upload(address.replace("/dossier", "/document"), "file", "letter.png", picture("PNG"), "image/png")
     request = data(sent)
     answer = await api.get(address)
-    told = data(answer)
-    [document], [attached] = told["documents"], request["documents"]
+    reported = data(answer)
+    [document], [attached] = reported["documents"], request["documents"]
     assert document["id"] == attached["id"]
     assert (document["mediaType"], len(document["sha256"]), document["deletedAt"]) == ("image/png", 64, None)
     assert document["size"] > 0
-    assert "documents" not in told["validationRequest"]
+    assert "documents" not in reported["validationRequest"]
     assert b"signature=" not in answer.content
     assert b"/documents/" not in answer.content
     printed = await api.get(address, headers=PDF)
@@ -127,8 +127,8 @@ async def test_anybody_can_check_it_offline(
     assert _verdict(file, key)[0] == 0
     for place in range(0, len(document), len(document) // 12):
         file.write_bytes(document[:place] + bytes([document[place] ^ 0x20]) + document[place + 1 :])
-        code, said = _verdict(file, key)
-        assert (code, said[:11]) == (1, "NOT GENUINE"), place
+        code, stated = _verdict(file, key)
+        assert (code, stated[:11]) == (1, "NOT GENUINE"), place
     file.write_bytes(document)
     assert _verdict(file, "ab" * 32)[0] == 1
 
@@ -162,8 +162,8 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
     assert root.get("/Lang") == "en-GB"
     assert b"pdfuaid" in answer.content
     text = "\n".join(page.extract_text() for page in document.pages)
-    for said in ("Société de Secours & <Frères>", "85-0196605", "Register lookup", "unknown"):
-        assert said in text, said
+    for stated in ("Société de Secours & <Frères>", "85-0196605", "Register lookup", "unknown"):
+        assert stated in text, stated
 
 
 @pytest.mark.parametrize(

@@ -187,8 +187,8 @@ async def test_an_address_of_another_place_is_asked_about(world: Service, partne
 async def test_the_dossier_says_whether_addresses_were_compared(world: Service, partner: Client) -> None:
     """Addresses raise or lower what decides, while the names may agree wholly: nothing is told of the names alone."""
     there = {"addressLine1": "431 18th St NW", "city": "Washington", "state": "DC", "postal": "20006"}
-    both = "Names and addresses together agree to", "name and address together agree"
-    for given, (found, note) in ((there, both), ({}, ("The names agree to", "the name agrees"))):
+    both = "Match score (name and address):", "name and address together agree"
+    for given, (found, note) in ((there, both), ({}, ("Match score (name):", "the name agrees"))):
         record = await decided(world, partner, name="American National Red Cross", registryId=RED_CROSS, **given)
         path = f"/v1/validation-requests/{record['id']}/dossier"
         answer = await partner.get(path, headers={"Accept": "application/pdf"})

@@ -111,9 +111,9 @@ async def test_numbers_that_no_register_gives_are_refused_with_what_may_be_meant
 async def test_every_problem_is_told_at_once(api: Client) -> None:
     answer = await api.post(PATH, {"name": "x" * 501, "email": "nobody", "city": 7, "usaGroupExempt": "yes"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_request")
-    told = " ".join(answer.json()["error"]["reasons"])
+    reported = " ".join(answer.json()["error"]["reasons"])
     for field in ("name", "registryName", "registryId", "website", "countryCode", "email", "city", "usaGroupExempt"):
-        assert f"body.{field}" in told, field
+        assert f"body.{field}" in reported, field
     for website in ("example", "ftp://example.org", "https://", "two words.org", "ada@example.org", "x" * 252 + ".org"):
         assert (await refused(api, website=website))[:2] == (400, "bad_request"), website
     for field in ("name", "registryName", "registryId", "website", "countryCode"):
@@ -281,8 +281,8 @@ async def test_a_new_organisation_is_seen_by_its_own_partner_only(service: Servi
 
 async def test_two_decisions_at_once_are_one(service: Service, api: Client) -> None:
     made = await requested(api)
-    bodies = [{"id": made["id"], "action": action} for action in ("accept", "reject") * 4]
-    answers = await asyncio.gather(*(api.post(SIMULATE, body) for body in bodies))
+    organisations = [{"id": made["id"], "action": action} for action in ("accept", "reject") * 4]
+    answers = await asyncio.gather(*(api.post(SIMULATE, body) for body in organisations))
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
     won = next(data(answer) for answer in answers if answer.status_code == 200)
     assert await shown(api, made) == won

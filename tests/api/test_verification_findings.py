@@ -90,12 +90,12 @@ async def test_money_that_settles_begins_one_and_the_partner_who_asks_is_answere
     nonprofit = await factories.nonprofit(service)
     await settled(service, api, nonprofit)
     assert await waits(service, api, nonprofit) == "verification_pending"
-    [begun] = data(await api.get(PATH, organisationId=nonprofit))
-    assert begun["checks"] == checks(registration="succeeded")
+    [started] = data(await api.get(PATH, organisationId=nonprofit))
+    assert started["checks"] == checks(registration="succeeded")
     kinds = [kind for kind, record in await told(service, api) if record.get("checks")]
     assert kinds == ["received", "progressed"]
     asked = await factories.verification(service, api, organisation=nonprofit, test="approve", metadata={"case": "7"})
-    assert (asked["id"], asked["metadata"]) == (begun["id"], {"case": "7"})
+    assert (asked["id"], asked["metadata"]) == (started["id"], {"case": "7"})
     assert await refused(api, organisationId=nonprofit) == (400, "monetary_donation_verification/invalid_state")
     assert await waits(service, api, nonprofit) is None
     assert (await shown(api, asked))["status"]["type"] == "approved"

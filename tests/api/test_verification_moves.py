@@ -141,8 +141,8 @@ async def test_simulations_name_what_they_lack_and_what_they_cannot_do(
     service: Service, api: Client, other: Client
 ) -> None:
     made = await factories.verification(service, api)
-    lacking = await api.post(SIMULATE, {"id": made["id"], "action": "fail_check"})
-    assert lacking.json()["error"]["reasons"] == ["body.type is required for this action"]
+    missing = await api.post(SIMULATE, {"id": made["id"], "action": "fail_check"})
+    assert missing.json()["error"]["reasons"] == ["body.type is required for this action"]
     for client, action in ((other, "approve"), (api, "pay")):
         answer = await client.post(SIMULATE, {"id": made["id"], "action": action})
         assert answer.json()["error"]["code"] == "sandbox/record_not_found"

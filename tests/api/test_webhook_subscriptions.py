@@ -143,7 +143,7 @@ async def test_a_partner_may_suspend_and_resume(api: Client, service: Service) -
 
 
 async def test_deleted_is_soft(api: Client) -> None:
-    kept, gone = await _made(api), await _made(api)
+    stored, gone = await _made(api), await _made(api)
     path = f"/v1/webhook-subscriptions/{gone['id']}"
     assert (await api.delete(path)).status_code == 204
     for answer in (
@@ -156,7 +156,7 @@ async def test_deleted_is_soft(api: Client) -> None:
         await api.get(f"{path}/deliveries"),
     ):
         assert answer.status_code == 404
-    assert [record["id"] for record in data(await api.get("/v1/webhook-subscriptions"))] == [kept["id"]]
+    assert [record["id"] for record in data(await api.get("/v1/webhook-subscriptions"))] == [stored["id"]]
     (deleted,) = data(await api.get("/v1/webhook-subscriptions", deleted="true"))
     assert (deleted["id"], deleted["deletedAt"] is not None) == (gone["id"], True)
 
@@ -207,11 +207,11 @@ async def test_w13_at_most_two_replaced_secrets_are_kept(api: Client, service: S
     for _ in range(4):
         await api.post(f"/v1/webhook-subscriptions/{record['id']}/rotate-secret")
     async with service.db.read() as tx:
-        kept = await tx.fetchval(
+        stored = await tx.fetchval(
             "select cardinality(secrets) from webhook_subscription where id = $1",
             tx.ids.parse("webhooksubscription", record["id"]),
         )
-    assert kept == 3
+    assert stored == 3
 
 
 async def test_i1_rotating_twice_with_one_key_rotates_once(api: Client) -> None:

@@ -46,7 +46,7 @@ SQL_TEXT = re.compile(
 )
 STATEMENTS = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany", "copy_records"})
 FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "managers", "base", "misc"})
-SCOPES = frozenset({"Partner", "Everyone", "Realm", "Scope"})
+SCOPES = frozenset({"Partner", "AllPartners", "Realm", "Scope"})
 VALUES = frozenset({"UUID", "Sequence", "Iterable", "Mapping", "Page", "Literal", "Any", "Callable", "Decimal"})
 
 

@@ -48,7 +48,7 @@ SOUND: list[tuple[Rule, str, str]] = [
     (rules.no_sql, "giving/store.py", "SQL = 'select * from donation'"),
     (rules.no_sql, "giving/service.py", "message = 'Selected amounts are kept'"),
     (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx, partner: Partner, id: UUID) -> Donation: ..."),
-    (rules.scoped_finders, "giving/store.py", "async def due(tx: Tx, scope: Partner | Everyone) -> list[UUID]: ..."),
+    (rules.scoped_finders, "giving/store.py", "async def due(tx: Tx, scope: Partner | AllPartners) -> list[UUID]: ..."),
     (rules.no_sleeps, "api/test_x.py", "import asyncio\nasync def f(): await asyncio.sleep(0)"),
 ]
 

@@ -432,8 +432,8 @@ async def test_o9_a_backup_by_the_book_is_restored_by_the_book_and_its_worker_is
             for file in ground.documents.glob("??/*"):
                 os.utime(file, (1, 1))
             before = original.files()
-            with worker(ground, beside, dumps / "worker.log") as said:
-                await eventually(lambda: "unreleased_copy" in said.read_text(), within=60)
+            with worker(ground, beside, dumps / "worker.log") as stated:
+                await eventually(lambda: "unreleased_copy" in stated.read_text(), within=60)
                 await eventually(lambda: beats(server.superuser_url(name)), within=60)
             assert original.files() == before
             assert await original.acts()
@@ -454,8 +454,10 @@ async def beats(url: str) -> bool:
 @contextmanager
 def worker(ground: Ground, dsn: str, log: Path) -> Iterator[Path]:
     """The real command beside, until the block ends; what it says."""
-    with log.open("wb") as said:
-        process = subprocess.Popen([running.ALMONER, "worker"], env=environment(ground, dsn), stdout=said, stderr=said)
+    with log.open("wb") as stated:
+        process = subprocess.Popen(
+            [running.ALMONER, "worker"], env=environment(ground, dsn), stdout=stated, stderr=stated
+        )
     try:
         yield log
     finally:

@@ -66,7 +66,9 @@ async def check(owner: "asyncpg.Connection[asyncpg.Record]") -> int:
         "select id, sequence, convert_from(payload, 'UTF8')::json payload from event order by sequence"
     )
     changes = {str(row["id"]) for row in await owner.fetch("select id from chaos_change")}
-    told = {row["event_id"]: row["sequence"] for row in await owner.fetch("select event_id, sequence from chaos_told")}
+    reported = {
+        row["event_id"]: row["sequence"] for row in await owner.fetch("select event_id, sequence from chaos_told")
+    }
     noted = {row["event_id"] for row in await owner.fetch("select event_id from chaos_note")}
     of_events = await owner.fetch(
         "select convert_from(payload, 'UTF8')::jsonb #>> '{data,eventData,change}' as id from event"
@@ -74,8 +76,8 @@ async def check(owner: "asyncpg.Connection[asyncpg.Record]") -> int:
     assert {row["id"] for row in of_events} == changes
     assert len(of_events) == len(changes)
     assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
-    assert told == {row["id"]: row["sequence"] for row in rows}
-    assert noted == set(told)
+    assert reported == {row["id"]: row["sequence"] for row in rows}
+    assert noted == set(reported)
     assert await owner.fetchval("select count(*) from job") == 0
     return len(rows)
 

@@ -46,7 +46,7 @@ async def begin(service: Service, home: Path, folder: Path) -> asyncio.subproces
     """The command, in a process of its own."""
     key = service.services.settings.master_key
     assert key is not None
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     given = {
         "ALMONER_DATABASE_URL": service.database.dsn,
         "ALMONER_MASTER_KEY": key.get_secret_value(),
@@ -55,7 +55,7 @@ async def begin(service: Service, home: Path, folder: Path) -> asyncio.subproces
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     command = (sys.executable, "-m", "almoner", "registers", "import", "irs-bmf", str(folder))
-    return await asyncio.create_subprocess_exec(*command, env={**kept, **given}, stdout=asyncio.subprocess.DEVNULL)
+    return await asyncio.create_subprocess_exec(*command, env={**stored, **given}, stdout=asyncio.subprocess.DEVNULL)
 
 
 async def test_a_killed_import_goes_on_with_the_file_that_was_not_read(alone: Service, tmp_path: Path) -> None:

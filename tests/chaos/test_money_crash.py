@@ -114,7 +114,7 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
             assert set(fates[:-1]) == {"killed"}
             assert len(fates) > 20
             runs += len(fates)
-            began = time.monotonic()
+            started = time.monotonic()
             own.clock.advance_wall(seconds=61)
             for giving in sessions[: len(fates)]:
                 await money.pay(own.db, simulator.provider, giving.session_id)
@@ -122,7 +122,7 @@ async def test_m3_m4_a_gift_arrives_once_wherever_the_process_dies_between_payme
                 await money.pay_out(own.db, giving.session_id)
             await own.drain()
             await check_arrived(own, runs)
-            slowest = max(slowest, time.monotonic() - began)
+            slowest = max(slowest, time.monotonic() - started)
     figures.write(
         "payout-crashes",
         "Processes killed between payment and payout (M3, M4)",
@@ -139,10 +139,10 @@ async def check_arrived(service: Service, gifts: int) -> None:
             "select kind, sum(credits_minor - debits_minor)::int owed from ledger_account group by kind"
         )
         returned = await tx.fetchval("select count(*) from disbursement where status = 'RETURNED'")
-        told = await tx.fetch("select type, count(*) from event where type like 'donation.%' group by type")
+        reported = await tx.fetch("select type, count(*) from event where type like 'donation.%' group by type")
     assert {row["status"]: row["count"] for row in statuses} == {"DISBURSED": gifts}
     assert {row["kind"]: row["owed"] for row in rows if row["owed"]} == {}
-    events = {row["type"]: row["count"] for row in told}
+    events = {row["type"]: row["count"] for row in reported}
     assert events["donation.settled"] == gifts
     assert events["donation.disbursed"] == gifts + returned
     assert events.get("donation.payout_returned", 0) == returned

@@ -107,11 +107,11 @@ async def test_i6_a_process_killed_while_sending_a_gift_back_sends_it_once(own: 
         await simulator.pay_with_card(payment)
         await giving.come_back()
         [donation] = await giving.donations()
-        begun = await refunds.begun(own, donation, 1000)
-        await killed(giving, simulator, str(begun.id), point, "gift")
+        started = await refunds.begun(own, donation, 1000)
+        await killed(giving, simulator, str(started.id), point, "gift")
         own.clock.advance_wall(seconds=600)
         for _ in range(2):
-            await refunds.send(own, simulator.provider, begun.id)
+            await refunds.send(own, simulator.provider, started.id)
         async with own.db.read() as tx:
             sent = await tx.fetch("select payment_id, amount from provider_test.refund")
             kinds = await tx.fetch("select kind from ledger_transfer order by id")

@@ -90,14 +90,14 @@ async def at_once(work: Iterable[Coroutine[None, None, None]]) -> None:
 
 async def notify(giving: AtStripe, notices: list[Thing], chance: Random) -> None:
     """Stripe tells all of it, in any order, each up to three times; and again what was not heard."""
-    told = [notice for notice in notices for _ in range(chance.randint(1, 3))]
-    chance.shuffle(told)
+    reported = [notice for notice in notices for _ in range(chance.randint(1, 3))]
+    chance.shuffle(reported)
 
     async def until_heard(notice: Thing) -> None:
         while (await giving.send(notice)).status_code == 503:
             pass
 
-    await at_once(map(until_heard, told))
+    await at_once(map(until_heard, reported))
 
 
 async def give(stripe: Stripe, one: AtStripe, chance: Random) -> None:
@@ -117,7 +117,7 @@ async def test_i6_m4_a_donor_is_charged_once_at_stripe_wherever_the_process_dies
     own: Service, partner: Client, figures: Figures
 ) -> None:
     runs = killed = 0
-    began = monotonic()
+    started = monotonic()
     async with serving_at_stripe(own, retries=0) as stripe:
         stripe.stub.faults.lost = 0.2
         stripe.stub.faults.random = chance = Random(figures.seed)
@@ -153,7 +153,7 @@ async def test_i6_m4_a_donor_is_charged_once_at_stripe_wherever_the_process_dies
         f"{runs:,} donors at the strict stub of Stripe, which lost one answer in five and repeated and reordered its "
         "notices: each charged once, posted once, told once; none lost",
         f"{killed:,} of them in a process of their own, killed with -9 before or after a commit or a call",
-        f"{(monotonic() - began) / 60:.0f} minutes",
+        f"{(monotonic() - started) / 60:.0f} minutes",
     )
 
 

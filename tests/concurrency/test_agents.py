@@ -68,10 +68,10 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     organisation = await factories.nonprofit(service, website="https://www.charity.example")
     organisation_id = service.db.deployment.ids.parse("organisation", organisation)
     assert organisation_id is not None
-    tries = steps(chance, tenant.partner, organisation, organisation_id)
+    attempts = steps(chance, tenant.partner, organisation, organisation_id)
     seen: Counter[str] = Counter()
     async with service.db.write() as tx:
-        await tries["create"](tx, organisation_id)
+        await attempts["create"](tx, organisation_id)
 
     async def write(count: int) -> None:
         for _ in range(count):
@@ -86,7 +86,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
                 )
             try:
                 async with service.db.write() as tx:
-                    await chance.choice(list(tries.values()))(tx, chance.choice(rows)["id"])
+                    await chance.choice(list(attempts.values()))(tx, chance.choice(rows)["id"])
                 seen["done"] += 1
             except (InvalidState, NotFound):
                 seen["refused"] += 1
@@ -105,22 +105,22 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
 
 async def told_as_made(service: Service, partner: Partner) -> int:
     """Each verification came by arrows alone to where it is, and each state was told once, in order; how many moves."""
-    told: dict[UUID, list[str]] = defaultdict(list)
+    reported: dict[UUID, list[str]] = defaultdict(list)
     made: dict[UUID, list[tuple[str, str]]] = defaultdict(list)
     async with service.db.read() as tx:
-        kept = await tx.fetch(
+        stored = await tx.fetch(
             "select id, status, email_check from agent_verification where partner_id = $1", partner.id
         )
         changes = "select * from state_change where resource_id = any($1::uuid[]) order by id"
-        for row in await tx.fetch(changes, [row["id"] for row in kept]):
+        for row in await tx.fetch(changes, [row["id"] for row in stored]):
             made[row["resource_id"]].append((row["from_status"], row["to_status"]))
         for row in await tx.fetch("select type, payload from event where partner_id = $1 order by n", partner.id):
             record = json.loads(row["payload"])["data"]["eventData"]
             verification_id = tx.ids.parse("agentverification", record["id"])
             assert verification_id is not None
             assert row["type"] == f"agent_verification.{record['status']}"
-            told[verification_id].append(record["status"])
-    for row in kept:
+            reported[verification_id].append(record["status"])
+    for row in stored:
         status = "pending" if row["email_check"] else "pending_review"
         stations = [] if row["email_check"] else [status]
         for source, target in made[row["id"]]:
@@ -128,6 +128,6 @@ async def told_as_made(service: Service, partner: Partner) -> int:
             assert VERIFICATION.allows(source, target)
             status = target
             stations.append(target)
-        assert told[row["id"]] == stations
+        assert reported[row["id"]] == stations
         assert row["status"] == status
     return sum(map(len, made.values()))

@@ -58,11 +58,11 @@ class Late:
         """All rows, as a statement finds them that takes its time."""
         if not self.failed:
             return await self.tx.fetch(sql, *args)
-        begun = await self.tx._connection.cursor(sql, *args)
+        started = await self.tx._connection.cursor(sql, *args)
         for one in self.failed:
             await appeals.made(self.api, one)
         self.failed = ()
-        found: list[Record] = await begun.fetch(1_000_000)
+        found: list[Record] = await started.fetch(1_000_000)
         return found
 
 
@@ -89,5 +89,5 @@ async def test_no_submission_is_forgotten_that_was_appealed_against_just_now(ser
         await submissions_store_erasure.erase_personal_data(
             cast("Tx", Late(tx, api, failed)), ALL_PARTNERS, "answered", tx.now, 1_000_000
         )
-        kept = await tx.fetchval("select email from validation_submission where id = $1", named)
-    assert kept == ADA["email"]
+        stored = await tx.fetchval("select email from validation_submission where id = $1", named)
+    assert stored == ADA["email"]

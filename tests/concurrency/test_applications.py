@@ -24,8 +24,8 @@ async def test_an_application_that_is_sent_by_many_at_once_is_made_once(service:
         assert len({answer.headers["location"] for answer in answers}) == 1
         assert {answer.status_code for answer in answers} == {303}
     assert (await api.get("/v1/validation-submissions")).json()["totalResults"] == ROUNDS
-    told = data(await api.get("/v1/validation-invites"))
-    assert {one["status"] for one in told} == {"complete"}
+    reported = data(await api.get("/v1/validation-invites"))
+    assert {one["status"] for one in reported} == {"complete"}
 
 
 async def test_steps_that_are_answered_at_once_lose_nothing_of_each_other(service: Service, api: Client) -> None:

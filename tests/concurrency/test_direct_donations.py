@@ -43,7 +43,7 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
                 many,
             )
         service.clock.advance(days=32)
-        began = perf_counter()
+        started = perf_counter()
         [request] = await donation_requests_flows.invoice_partner(service.db, UninvoicedGroup(tenant.partner.id, "USD"))
         asked = perf_counter()
         whole = Money(1000 * many, "USD")
@@ -61,6 +61,6 @@ async def test_s4_many_direct_donations_are_asked_for_paid_and_paid_out(
     figures.write(
         "direct-donations",
         "Very many direct donations (S4)",
-        f"{many:,} donations for 10 nonprofits: bundled in {asked - began:.1f} s, received with a posting each in "
+        f"{many:,} donations for 10 nonprofits: bundled in {asked - started:.1f} s, received with a posting each in "
         f"{received - asked:.1f} s, paid out in {ended - received:.1f} s",
     )

@@ -80,8 +80,8 @@ class Tries:
         ids = [tx.ids.text("activitysubtag", SUB_TAGS[code].id) for code in allowed]
         configuration = await configurations.find_default(tx, self._tenant.partner)
         assert configuration is not None
-        wish = ConfigurationInput(allowed_activity_sub_tags=ids or None)
-        await configurations.change(tx, self._tenant.partner, configuration.id, wish)
+        change = ConfigurationInput(allowed_activity_sub_tags=ids or None)
+        await configurations.change(tx, self._tenant.partner, configuration.id, change)
 
     async def set_results(self, tx: Tx, one: UUID) -> None:
         outcomes: tuple[EligibilityStatus | None, ...] = ("pass", "fail", None)
@@ -107,9 +107,9 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     chance = random.Random(figures.seed)
     organisations = [await body_of(service, {code: "ntee:D20"}) for code in CODES] + [await body_of(service, name="X")]
     waiting = [(await requested(api))["id"] for _ in range(20)]
-    tries = Tries(tenant, chance, organisations, waiting)
+    attempts = Tries(tenant, chance, organisations, waiting)
     async with service.db.write() as tx:
-        await tries.create(tx, UUID(int=0))
+        await attempts.create(tx, UUID(int=0))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:
@@ -121,7 +121,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
                 )
             try:
                 async with service.db.write() as tx:
-                    await tries.any()(tx, chance.choice(known)["id"])
+                    await attempts.any()(tx, chance.choice(known)["id"])
                 seen["done"] += 1
             except (InvalidState, AlreadyCancelled, RequestDecidedAlready):
                 seen["refused"] += 1
@@ -143,7 +143,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
 
 async def histories(service: Service, tenant: Tenant) -> int:
     """Of each subscription the moves and what was told of it agree; how much was told."""
-    told: dict[UUID, list[dict[str, Any]]] = {}
+    reported: dict[UUID, list[dict[str, Any]]] = {}
     async with service.db.read() as tx:
         for row in await tx.fetch(
             "select payload from event where partner_id = $1 and type = 'eligibility_subscription.updated' order by n",
@@ -152,7 +152,7 @@ async def histories(service: Service, tenant: Tenant) -> int:
             record = json.loads(row["payload"])["data"]["eventData"]
             subscription = tx.ids.parse("eligibilitysubscription", record["id"])
             assert subscription is not None
-            told.setdefault(subscription, []).append(record)
+            reported.setdefault(subscription, []).append(record)
         rows = await tx.fetch(
             """
             select s.id, s.status,
@@ -167,13 +167,15 @@ async def histories(service: Service, tenant: Tenant) -> int:
         moves = [tuple(move.split()) for move in row["moves"]]
         assert all(SUBSCRIPTION.allows(*move) for move in moves)
         assert [target for _, target in moves].count("cancelled") == (row["status"] == "cancelled"), "cancelled once"
-        records = told.get(row["id"], [])
+        records = reported.get(row["id"], [])
         assert len(records) == row["told"], "told once for each new result"
         for before, after in pairwise(records):
             assert (before["status"], before["results"]) != (after["status"], after["results"]), "no change, no event"
         assert all(record["status"] != "cancelled" for record in records)
         async with service.db.read() as tx:
             now = await eligibility.get(tx, tenant.partner, row["id"])
-            kept = await eligibility.list_evaluations(tx, row["id"])
-        assert now.results.same_as(kept[-1].results if kept else NO_RESULTS), "the results are those of the evidence"
-    return sum(map(len, told.values()))
+            stored = await eligibility.list_evaluations(tx, row["id"])
+        assert now.results.same_as(stored[-1].results if stored else NO_RESULTS), (
+            "the results are those of the evidence"
+        )
+    return sum(map(len, reported.values()))

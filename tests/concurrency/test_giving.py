@@ -58,8 +58,8 @@ async def test_i1_equal_calls_at_once_make_one_session(service: Service, api: Cl
 
 async def test_many_who_press_pay_at_once_get_one_page(service: Service, api: Client) -> None:
     giving = await support.open_session(service, api)
-    begun = await asyncio.gather(*(giving.begin() for _ in range(8)))
-    assert len({one.url for one in begun}) == 1
+    started = await asyncio.gather(*(giving.begin() for _ in range(8)))
+    assert len({one.url for one in started}) == 1
     assert len(giving.provider.payments) == 1
     assert giving.provider.calls == ["create"]
     assert await giving.events() == ["donation.created"]
@@ -262,7 +262,7 @@ async def check(giving: Giving) -> None:
             "select p.* from payment p join donation d on d.payment_id = p.id where d.session_id = $1",
             giving.session_id,
         )
-        told = await tx.fetch("select type from event where payload like $1", f"%{giving.session['id']}%".encode())
+        reported = await tx.fetch("select type from event where payload like $1", f"%{giving.session['id']}%".encode())
     paid = {one.id for one in giving.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED}
     assert {row["provider_payment"] for row in (*held, *counted)} == paid
     assert len(held) + len(counted) == len(paid)
@@ -270,7 +270,7 @@ async def check(giving: Giving) -> None:
     assert session is not None
     assert (session["status"] == "completed") is (len(counted) == 1)
     assert sum(row["status"] != "CANCELLED" for row in donations) <= 1
-    types = Counter(row["type"] for row in told)
+    types = Counter(row["type"] for row in reported)
     assert types["donation.created"] == len(donations)
     assert types["donation.hosted.payment_received"] == types["donation.payment_successful"] == len(counted)
     assert types["donation.cancelled"] == sum(row["status"] == "CANCELLED" for row in donations)

@@ -72,8 +72,10 @@ async def test_i1_equal_calls_at_once_have_one_effect(api: Client, figures: Figu
 async def test_i1_calls_with_other_data_at_once_never_double_and_are_told(api: Client, figures: Figures) -> None:
     for number in range(figures.count(5, 200)):
         key = unique("i1")
-        bodies = [{"name": unique("category")} for _ in range(16)]
-        answers = await asyncio.gather(*(api.post("/v1/categories", body, idempotency_key=key) for body in bodies))
+        organisations = [{"name": unique("category")} for _ in range(16)]
+        answers = await asyncio.gather(
+            *(api.post("/v1/categories", body, idempotency_key=key) for body in organisations)
+        )
         assert sum(answer.status_code == 200 for answer in answers) == 1
         assert {code(answer) for answer in answers if answer.status_code != 200} <= {IN_PROGRESS, DIFFERENT}
         assert await total(api) == number + 1

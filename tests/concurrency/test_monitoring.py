@@ -67,9 +67,9 @@ class Tries:
                 await validation_requests.reject(tx, ALL_PARTNERS, one, Decision("rejected", "other", "tests", "x"))
 
     async def choose(self) -> None:
-        said = MonitoringResults(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
+        stated = MonitoringResults(None, {self.chance.choice(CATEGORIES): self.chance.choice(("clear", "flag"))})
         async with self.service.db.write() as tx:
-            await monitoring.simulate_results(tx, self.partner, self.chance.choice(self.made), said)
+            await monitoring.simulate_results(tx, self.partner, self.chance.choice(self.made), stated)
 
     async def cancel(self) -> None:
         async with self.service.db.write() as tx:
@@ -119,16 +119,16 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figures: Figures) -> None:
     tenant, chance = await alone.tenant(), random.Random(figures.seed)
     api = alone.client(tenant.secret)
-    tries = Tries(alone, tenant, chance, Lists(alone.db, tmp_path))
+    attempts = Tries(alone, tenant, chance, Lists(alone.db, tmp_path))
     names = (AQSA, ZAVOD, "Casper Relief Fund")
-    tries.organisations = [await factories.nonprofit(alone, name=name) for name in names]
-    tries.requests = [(await validation.requested(api, name=chance.choice(names)))["id"] for _ in range(12)]
-    await tries.load()
-    await tries.create()
+    attempts.organisations = [await factories.nonprofit(alone, name=name) for name in names]
+    attempts.requests = [(await validation.requested(api, name=chance.choice(names)))["id"] for _ in range(12)]
+    await attempts.load()
+    await attempts.create()
     taken: Counter[str] = Counter()
 
     async def writer() -> None:
-        steps = tries.weighed()
+        steps = attempts.weighed()
         for _ in range(figures.count(80, 2000) // WRITERS):
             [step] = chance.choices(list(steps), list(steps.values()))
             with suppress(Problem, ReviewNotOpen):
@@ -140,7 +140,7 @@ async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figure
     alone.clock.advance(minutes=30)
     assert await broken(alone) == []
     events = (await api.get("/v1/events")).json()["totalResults"]
-    for one in tries.made:  # nothing is left to be found
+    for one in attempts.made:  # nothing is left to be found
         async with alone.db.write() as tx:
             await monitoring.enqueue_evaluations(tx, [one], "screening_changed")
     await alone.drain()

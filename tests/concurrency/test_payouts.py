@@ -132,17 +132,17 @@ async def test_s4_a_payout_of_very_many_gifts_moves_them_in_bounded_transactions
         nonprofit = await factories.nonprofit(service)
         await verified(service, api, nonprofit)
         partner = await fill(service, api, nonprofit, many)
-        began = perf_counter()
+        started = perf_counter()
         await asyncio.gather(*(run(service) for _ in range(2)))
-        seconds = perf_counter() - began
+        seconds = perf_counter() - started
         (payout,) = await payouts(api)
         assert (payout["status"], payout["amount"]) == ("PAID", 2 * many)
         assert (await api.get("/v1/donations", status="DISBURSED", pageSize=1)).json()["totalResults"] == many
         async with service.db.read() as tx:
-            told = await tx.fetchval(
+            reported = await tx.fetchval(
                 "select count(*) from event where partner_id = $1 and type = 'donation.disbursed'", partner
             )
-        assert told == many
+        assert reported == many
         again = perf_counter()
         await came_back(service, payout)
         back = perf_counter() - again

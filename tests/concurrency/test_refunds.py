@@ -99,10 +99,10 @@ async def adds_up(service: Service, api: Client, provider: FakeProvider, nonprof
     due = sum(max(0, AMOUNT - FEE - (one["refundedAmount"] or 0)) for one in gifts)
     assert paid + owed == due
     for one in gifts:
-        told = await support.events_of(service, one)
+        reported = await support.events_of(service, one)
         sent = [refund for refund in await back.of(service, one) if refund.status == "sent"]
-        assert told.count("donation.refunded") == len(sent)
-        assert told.count("donation.settled") == 1
+        assert reported.count("donation.refunded") == len(sent)
+        assert reported.count("donation.settled") == 1
 
 
 async def part(service: Service, provider: FakeProvider, made: dict[str, Any], chance: random.Random) -> None:

@@ -46,12 +46,12 @@ async def test_of_two_who_decide_at_the_same_moment_one_wins(
         one, first, second = await waiting(service, api), people[turn], people[turn + 1]
         await one.look(first)
         service.clock.advance_wall(minutes=16)
-        *told, looked = await asyncio.gather(tried(one.accept(first)), tried(one.reject(first)), one.look(second))
+        *reported, looked = await asyncio.gather(tried(one.accept(first)), tried(one.reject(first)), one.look(second))
         if looked.claimed_by == second.id:
-            assert set(told) == {ClaimedByAnother.__name__}
+            assert set(reported) == {ClaimedByAnother.__name__}
             assert await tried(one.reject(second)) == "decided"
         else:
-            assert sorted(told) == [ReviewNotOpen.__name__, "decided"]
+            assert sorted(reported) == [ReviewNotOpen.__name__, "decided"]
         history = await one.history()
         assert len(history.decisions) == 1
         assert [review.status for review in history.reviews] == ["decided"]
@@ -63,20 +63,20 @@ async def test_of_all_who_look_at_once_one_holds_it_and_that_one_decides(
     one = await waiting(service, api)
     looked = await asyncio.gather(*(one.look(person) for person in people))
     [holder] = {seen.claimed_by for seen in looked}
-    told = await asyncio.gather(*(tried(one.accept(person)) for person in people))
-    assert Counter(told)["decided"] == 1
-    assert set(told) <= {"decided", ClaimedByAnother.__name__, ReviewNotOpen.__name__}
-    assert told[[person.id for person in people].index(holder or "")] == "decided"
-    [kept] = (await one.history()).decisions
-    assert kept.decision.by == holder
+    reported = await asyncio.gather(*(tried(one.accept(person)) for person in people))
+    assert Counter(reported)["decided"] == 1
+    assert set(reported) <= {"decided", ClaimedByAnother.__name__, ReviewNotOpen.__name__}
+    assert reported[[person.id for person in people].index(holder or "")] == "decided"
+    [stored] = (await one.history()).decisions
+    assert stored.decision.by == holder
 
 
 async def test_the_same_command_typed_twice_decides_once(service: Service, api: Client, people: list[Operator]) -> None:
     olive = people[0]
     one = await waiting(service, api)
     await one.look(olive)
-    told = await asyncio.gather(*(tried(one.accept(olive)) for _ in range(8)))
-    assert Counter(told) == {"decided": 1, "ReviewNotOpen": 7}
+    reported = await asyncio.gather(*(tried(one.accept(olive)) for _ in range(8)))
+    assert Counter(reported) == {"decided": 1, "ReviewNotOpen": 7}
     assert len((await one.history()).decisions) == 1
 
 
@@ -88,12 +88,12 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
     for _ in range(6):
         one = await waiting(service, api)
         await one.look(olive)
-        told, _ = await asyncio.gather(tried(one.accept(olive)), asks(one))
+        reported, _ = await asyncio.gather(tried(one.accept(olive)), asks(one))
         history = await one.history()
         assert history.open is not None
         assert "register_changed" in history.open.reasons
-        assert told in ("decided", EvidenceNotShown.__name__)
-        assert len(history.decisions) == (told == "decided")
+        assert reported in ("decided", EvidenceNotShown.__name__)
+        assert len(history.decisions) == (reported == "decided")
 
 
 async def asks(one: Waiting) -> None:
@@ -117,10 +117,10 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
     for _ in range(6):
         one = await waiting(service, api)
         await one.look(olive)
-        told, _ = await asyncio.gather(tried(one.accept(olive)), by_rule(one))
-        [kept] = (await one.history()).decisions
-        assert kept.decision.by == (olive.id if told == "decided" else "rules")
-        assert told in ("decided", "ReviewNotOpen")
+        reported, _ = await asyncio.gather(tried(one.accept(olive)), by_rule(one))
+        [stored] = (await one.history()).decisions
+        assert stored.decision.by == (olive.id if reported == "decided" else "rules")
+        assert reported in ("decided", "ReviewNotOpen")
 
 
 async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
@@ -138,17 +138,17 @@ async def test_a_validation_request_is_decided_and_told_once_whoever_decides(
             looked = await reviews.claim_for_review(tx, case, request_id, people[0].id)
         one = Waiting(service, case, looked.subject)
         body = {"id": made["id"], "action": "reject", "rejectionReasonCode": "other"}
-        *told, simulated = await asyncio.gather(
+        *reported, simulated = await asyncio.gather(
             tried(one.accept(people[0])),
             tried(one.accept(people[0])),
             tried(one.accept(people[1])),
             api.post("/v1/sandbox/simulate", body),
         )
-        assert told.count("decided") + (simulated.status_code == 200) == 1, (told, simulated.text)
+        assert reported.count("decided") + (simulated.status_code == 200) == 1, (reported, simulated.text)
         history = await one.history()
         assert [review.status for review in history.reviews] == ["decided"]
-        [kept] = history.decisions
-        assert kept.decision.by == (people[0].id if "decided" in told else "sandbox")
+        [stored] = history.decisions
+        assert stored.decision.by == (people[0].id if "decided" in reported else "sandbox")
     await service.drain()
     events = data(await api.get("/v1/events", pageSize=100))
     assert sorted(event["eventData"]["id"] for event in events) == sorted(

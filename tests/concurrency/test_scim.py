@@ -43,13 +43,15 @@ async def test_one_name_is_taken_once(scim: ScimClient) -> None:
 async def test_of_changes_to_one_version_one_is_made(scim: ScimClient) -> None:
     person = await scim.new_user()
     versions = {"If-Match": person["meta"]["version"]}
-    bodies = [user(person["userName"], title=f"Title {n}") for n in range(AT_ONCE)]
+    organisations = [user(person["userName"], title=f"Title {n}") for n in range(AT_ONCE)]
     answers = await asyncio.gather(
-        *(scim.put(f"/Users/{person['id']}", body, headers=versions) for body in bodies),
+        *(scim.put(f"/Users/{person['id']}", body, headers=versions) for body in organisations),
     )
     assert sorted(answer.status_code for answer in answers) == [200, *[412] * (AT_ONCE - 1)]
-    (kept,) = [body["title"] for body, answer in zip(bodies, answers, strict=True) if answer.status_code == 200]
-    assert shown(await scim.get(f"/Users/{person['id']}"))["title"] == kept
+    (stored,) = [
+        body["title"] for body, answer in zip(organisations, answers, strict=True) if answer.status_code == 200
+    ]
+    assert shown(await scim.get(f"/Users/{person['id']}"))["title"] == stored
 
 
 async def test_people_are_deleted_while_they_are_added(scim: ScimClient) -> None:

@@ -33,5 +33,5 @@ async def test_bulks_over_the_same_users_end(scim: ScimClient) -> None:
         operations = [{"method": "PATCH", "path": f"/Users/{one}", "data": data} for one in order]
         return [one["status"] for one in shown(await scim.post("/Bulk", bulk(*operations)))["Operations"]]
 
-    told = await asyncio.gather(*(run(ids[:: 1 if n % 2 else -1], str(n)) for n in range(4)))
-    assert told == [["200"] * 10] * 4
+    reported = await asyncio.gather(*(run(ids[:: 1 if n % 2 else -1], str(n)) for n in range(4)))
+    assert reported == [["200"] * 10] * 4

@@ -211,14 +211,14 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
     who = await member(service, tenant)
     secrets = [(await who.enter()).secret for _ in range(3)]
     stop = asyncio.Event()
-    begun: list[float] = []
+    started: list[float] = []
     """When each look began that found the sign-in."""
 
     async def browse(secret: str) -> None:
         while not stop.is_set():
             looks = perf_counter()
             if await found(who, secret):
-                begun.append(looks)
+                started.append(looks)
 
     async def come_again() -> None:
         """Signs in all the time: none of these may outlive the deactivation either."""
@@ -231,13 +231,13 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
 
     load = [asyncio.create_task(browse(secret)) for secret in secrets for _ in range(4)]
     load.append(asyncio.create_task(come_again()))
-    await eventually(lambda: len(begun) > 50 and len(secrets) > 10)
+    await eventually(lambda: len(started) > 50 and len(secrets) > 10)
     await who.deactivate()
     committed = perf_counter()
     assert [await found(who, secret) for secret in secrets] == [False] * len(secrets)
     stop.set()
     await asyncio.gather(*load)
-    assert max(begun) < committed
+    assert max(started) < committed
     async with service.db.read() as tx:
         listed = await sign_ins.of_person(tx, who.person)
     assert {one.end_reason for one in listed} == {"deactivated"}

@@ -94,26 +94,26 @@ async def test_checks_that_end_in_two_processes_at_once_give_one_answer_once(
 
         await eventually(done, within=60)
     await alone.drain()
-    told = await everything(api)
+    reported = await everything(api)
     for one, passes in waiting:
         status = "succeeded" if passes else "failed"
         assert (await shown(api, one))["status"] == status
-        assert told[one["id"]] == ["created", "updated", status]
+        assert reported[one["id"]] == ["created", "updated", status]
     await api.close()
 
 
 async def everything(api: Client) -> dict[str, list[str]]:
     """What was told of every submission, in order."""
-    told: dict[str, list[str]] = {}
+    reported: dict[str, list[str]] = {}
     path: str | None = "/v1/events?direction=ASC&pageSize=100"
     while path is not None:
         page = (await api.get(path)).json()
         for event in page["data"]:
             area, _, name = event["eventType"].partition(".")
             if area == "validation_submission":
-                told.setdefault(event["eventData"]["id"], []).append(name)
+                reported.setdefault(event["eventData"]["id"], []).append(name)
         path = page["_links"]["next"]
-    return told
+    return reported
 
 
 @pytest.mark.parametrize("request_first", [False, True])

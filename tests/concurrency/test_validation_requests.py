@@ -54,9 +54,9 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     service: Service, tenant: Tenant, figures: Figures
 ) -> None:
     chance = random.Random(figures.seed)
-    tries = steps(chance, tenant.partner, 200_000_000 + chance.randrange(10_000_000) * 10)
+    attempts = steps(chance, tenant.partner, 200_000_000 + chance.randrange(10_000_000) * 10)
     async with service.db.write() as tx:
-        await tries["create"](tx, UUID(int=0))
+        await attempts["create"](tx, UUID(int=0))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:
@@ -68,7 +68,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
                 )
             try:
                 async with service.db.write() as tx:
-                    await tries[chance.choice(list(tries))](tx, chance.choice(known)["id"])
+                    await attempts[chance.choice(list(attempts))](tx, chance.choice(known)["id"])
                 seen["done"] += 1
             except InvalidState:
                 seen["refused"] += 1
@@ -77,11 +77,11 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     await asyncio.gather(*(write(rounds) for _ in range(WRITERS)))
     assert seen["done"] > rounds
     assert seen["refused"] > rounds // 4
-    moves, told = await history(service, tenant.partner)
+    moves, reported = await history(service, tenant.partner)
     for request_id, arrows in moves.items():
         assert len(arrows) <= 1, "decided once"
         assert all(REQUEST.allows(*arrow) for arrow in arrows)
-        assert [record["kind"] for record in told[request_id]] == [target for _, target in arrows], "told once"
+        assert [record["kind"] for record in reported[request_id]] == [target for _, target in arrows], "told once"
         async with service.db.read() as tx:
             record = await validation_requests.get(tx, tenant.partner, request_id)
             asked = await reviews.history_of(tx, validation_requests.subject_of(record))
@@ -103,7 +103,7 @@ async def history(
     """Of each request: the moves that the database kept, and what the partner was told of it, in order."""
     kinds = {"validation_request.approved": "accepted", "validation_request.rejected": "rejected"}
     moves: dict[UUID, list[tuple[str, str]]] = {}
-    told: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
+    reported: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
     async with service.db.read() as tx:
         for row in await tx.fetch("select id from validation_request where partner_id = $1", partner.id):
             moves[row["id"]] = []
@@ -115,8 +115,8 @@ async def history(
             record = json.loads(row["payload"])["data"]["eventData"]
             request_id = tx.ids.parse("validationrequest", record["id"])
             assert request_id is not None
-            told[request_id].append({**record, "kind": kinds[row["type"]]})
-    return moves, told
+            reported[request_id].append({**record, "kind": kinds[row["type"]]})
+    return moves, reported
 
 
 async def one_organisation_for_each_number(service: Service, partner: Partner) -> None:

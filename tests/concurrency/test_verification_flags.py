@@ -68,9 +68,9 @@ async def test_a_nonprofit_that_answers_twice_at_once_while_its_account_changes_
                 await payee_bank_accounts.approve(tx, account_id, number=bank.IBAN, note="called", by="two")
             return "approved"
 
-        said = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))
-        counted = [one for one in said if one in ("yes", "no")]
-        assert len(counted) <= 1, said
+        stated = await asyncio.gather(answer("yes"), approve(), answer("no"), answer("yes"))
+        counted = [one for one in stated if one in ("yes", "no")]
+        assert len(counted) <= 1, stated
         record = await shown(api, made)
         status = {"yes": "succeeded", "no": "failed"}.get("".join(counted), "pending")
         assert record["checks"][3]["status"] == status

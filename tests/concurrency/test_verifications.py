@@ -60,7 +60,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         await factories.verification(service, api, organisation=organisation)
     screener = Screener()
     await screener.reload(service.db)
-    tries = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
+    attempts = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
     seen: Counter[str] = Counter()
 
     async def write(count: int) -> None:
@@ -75,13 +75,13 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
                         tenant.partner.id,
                     )
                 ]
-            name = chance.choice(list(tries))
+            name = chance.choice(list(attempts))
             if name == "create" and chance.random() < 0.5:  # who is approved once stays so
                 organisations.append(await factories.nonprofit(service))
                 del organisations[:-ORGANISATIONS]
             try:
                 async with service.db.write() as tx:
-                    await tries[name](tx, chance.choice(known))
+                    await attempts[name](tx, chance.choice(known))
                 seen["done"] += 1
             except InvalidState:
                 seen["refused"] += 1
@@ -90,14 +90,14 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     await asyncio.gather(*(write(rounds) for _ in range(WRITERS)))
     assert seen["done"] > rounds
     assert seen["refused"] > rounds
-    moves, told = await history(service, tenant.partner)
+    moves, reported = await history(service, tenant.partner)
     for verification_id, arrows in moves.items():
         status = "pending"
         for source, target in arrows:
             assert source == status
             assert VERIFICATION.allows(source, target)
             status = target
-        records = told[verification_id]
+        records = reported[verification_id]
         stations = pairwise(record["status"]["type"] for record in records)
         assert [way for way in stations if way[0] != way[1]] == arrows, "each move is told once, in order"
         assert records[-1]["status"]["type"] == status
@@ -116,7 +116,7 @@ async def history(
 ) -> tuple[dict[UUID, list[tuple[str, str]]], dict[UUID, list[dict[str, Any]]]]:
     """Of each verification: the moves that the database kept, and the records that the partner was told, in order."""
     moves: dict[UUID, list[tuple[str, str]]] = {}
-    told: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
+    reported: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
     async with service.db.read() as tx:
         for row in await tx.fetch("select id from monetary_donation_verification where partner_id = $1", partner.id):
             moves[row["id"]] = []
@@ -128,8 +128,8 @@ async def history(
             record = json.loads(row["payload"])["data"]["eventData"]
             verification_id = tx.ids.parse("monetarydonationverification", record["id"])
             assert verification_id is not None
-            told[verification_id].append(record)
-    return moves, told
+            reported[verification_id].append(record)
+    return moves, reported
 
 
 async def nobody_has_two(service: Service, partner: Partner) -> None:

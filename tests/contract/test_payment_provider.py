@@ -195,9 +195,9 @@ class TestPaymentProvider:
     async def test_it_has_a_name_for_addresses_and_says_what_it_keeps(self, contract: Contract) -> None:
         assert re.fullmatch("[a-z_]{1,30}", contract.provider.name)
         for currency in ("USD", "JPY"):
-            kept = contract.provider.tariff.fee(Money(2500, currency))
-            assert kept.currency == currency
-            assert 0 <= kept.minor < 2500
+            stored = contract.provider.tariff.fee(Money(2500, currency))
+            assert stored.currency == currency
+            assert 0 <= stored.minor < 2500
 
     async def test_a_new_payment_is_open_and_shows_what_was_asked_for(self, contract: Contract) -> None:
         asked = order()
@@ -339,11 +339,11 @@ class TestPaymentProvider:
         at = service.clock.real_now()
         for aside in (timedelta(), timedelta(seconds=299), -timedelta(seconds=299)):
             event = contract.read(at + aside, at=at)
-            told = contract.notices[0]
+            reported = contract.notices[0]
             assert event is not None
             assert (event.id, event.type, event.payment, event.live) == (
-                told["id"],
-                told["type"],
+                reported["id"],
+                reported["type"],
                 contract.named,
                 False,
             )

@@ -59,9 +59,9 @@ async def fill(client: ScimClient, people: int) -> None:
             }
             for number in range(begin, min(begin + 500, people))
         ]
-        told = shown(await client.post("/Bulk", bulk(*operations)))["Operations"]
-        assert {one["status"] for one in told} == {"201"}
-        members = [one["location"].rpartition("/")[2] for one in told]
+        reported = shown(await client.post("/Bulk", bulk(*operations)))["Operations"]
+        assert {one["status"] for one in reported} == {"201"}
+        members = [one["location"].rpartition("/")[2] for one in reported]
         await client.post("/Groups", group(f"Team {begin}", *draw.sample(members, min(50, len(members)))))
     await client.post("/Groups", group("Nobody"))
 
@@ -127,5 +127,5 @@ async def test_scim_sanity(place: tuple[str, str], profile: tuple[str, ...], sub
     )
     output, _ = await process.communicate()
     assert process.returncode == 0, output.decode()
-    told = json.loads(output)
-    assert told, output.decode()
+    reported = json.loads(output)
+    assert reported, output.decode()

@@ -40,8 +40,8 @@ class TestPostgresStorage(AsyncScimStorageContract):
         tx = runner.run(writing.__aenter__())
         partner = runner.run(scim_rows.partner(tx, "Directory"))
         yield BlockingStorage(scim_rows.storage(tx, partner), runner)
-        undone = RuntimeError()
-        runner.run(writing.__aexit__(RuntimeError, undone, None))
+        interruption = RuntimeError()
+        runner.run(writing.__aexit__(RuntimeError, interruption, None))
 
     @pytest.fixture(autouse=True)
     def skips_nothing(self, provider: ScimProvider) -> None:

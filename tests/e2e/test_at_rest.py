@@ -48,7 +48,7 @@ ALIVE = "select count(*) from process where role = $1 and last_seen_at > started
 async def test_a_process_at_rest_is_small_and_has_loaded_nothing_that_it_may_never_need(
     empty_database: TestDatabase, tmp_path: Path, command: str, role: str
 ) -> None:
-    process, asked, told, log = started(empty_database, tmp_path, command)
+    process, asked, reported, log = started(empty_database, tmp_path, command)
     connection = await asyncpg.connect(empty_database.owner_dsn)
 
     async def alive() -> bool:
@@ -59,12 +59,12 @@ async def test_a_process_at_rest_is_small_and_has_loaded_nothing_that_it_may_nev
     try:
         await eventually(alive, within=60)
         asked.touch()
-        await eventually(told.exists)
+        await eventually(reported.exists)
     finally:
         await connection.close()
         process.terminate()
         process.wait(30)
-    memory, *modules = told.read_text().split()
+    memory, *modules = reported.read_text().split()
     loaded = {module for module in modules if module in ON_USE or module.startswith(OWN_ON_USE)}
     assert not loaded
     assert role == "worker" or "obstore" not in modules, "a worker sees now and then whether documents are still there"
@@ -79,14 +79,14 @@ def started(database: TestDatabase, folder: Path, command: str) -> tuple["subpro
         "data_dir": str(folder),
         "port": str(free_port()),
     }
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
-    environment = {**kept, **{f"ALMONER_{name.upper()}": value for name, value in settings.items()}}
-    asked, told, log = folder / "asked", folder / "told", folder / "log"
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**stored, **{f"ALMONER_{name.upper()}": value for name, value in settings.items()}}
+    asked, reported, log = folder / "asked", folder / "told", folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", TELLING, asked, told, command],
+            [sys.executable, "-c", TELLING, asked, reported, command],
             env={**environment, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=output,
             stderr=output,
         )
-    return process, asked, told, log
+    return process, asked, reported, log

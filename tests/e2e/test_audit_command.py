@@ -29,27 +29,27 @@ async def test_v8_the_log_is_signed_proved_and_read(empty_database: TestDatabase
             operator = Actor("operator", "sandbox_operator_1")
             await audit.record(tx, audit.DEPLOYMENT, operator, "gate.opened", "gate_1", address="192.0.2.9")
             await audit.record(tx, tenant.partner.id, Actor("machine", "root"), "partner.created", "partner_1")
-        status, said = await typed("audit", "sign")
-        assert (status, "3 signed heads exported" in said) == (0, True), said
-        status, said = await typed("audit", "verify")
-        assert (status, said.count(": OK")) == (0, 4), said
-        assert "11 entries of 3 chains: OK" in said
+        status, stated = await typed("audit", "sign")
+        assert (status, "3 signed heads exported" in stated) == (0, True), stated
+        status, stated = await typed("audit", "verify")
+        assert (status, stated.count(": OK")) == (0, 4), stated
+        assert "11 entries of 3 chains: OK" in stated
         partner = service.db.deployment.ids.text("partner", tenant.partner.id)
-        status, said = await typed("audit", "verify", "--partner", partner, "--heads", str(folder))
-        assert (status, "1 entries of 1 chains: OK" in said) == (0, True), said
+        status, stated = await typed("audit", "verify", "--partner", partner, "--heads", str(folder))
+        assert (status, "1 entries of 1 chains: OK" in stated) == (0, True), stated
 
-        status, said = await typed("audit", "list")
+        status, stated = await typed("audit", "list")
         assert status == 0
-        assert said.split()[1:] == ["operator", "sandbox_operator_1", "gate.opened", "gate_1", "192.0.2.9"]
-        status, said = await typed("audit", "list", "--partner", partner, "--limit", "5")
-        assert (status, "machine root  partner.created  partner_1" in said) == (0, True)
-        status, said = await typed("audit", "list", "--partner", "partner_of_nobody")
-        assert (status, "almoner partners list" in said) == (1, True)
+        assert stated.split()[1:] == ["operator", "sandbox_operator_1", "gate.opened", "gate_1", "192.0.2.9"]
+        status, stated = await typed("audit", "list", "--partner", partner, "--limit", "5")
+        assert (status, "machine root  partner.created  partner_1" in stated) == (0, True)
+        status, stated = await typed("audit", "list", "--partner", "partner_of_nobody")
+        assert (status, "almoner partners list" in stated) == (1, True)
 
         await log.tamper("update audit_entry set subject = 'x' where scope = $1 and sequence = 7")
-        status, said = await typed("audit", "verify")
-        assert (status, "BROKEN at entry 7: edited or inserted" in said, said.count(": OK")) == (1, True, 2), said
-        assert "3 chains: 1 BROKEN" in said
+        status, stated = await typed("audit", "verify")
+        assert (status, "BROKEN at entry 7: edited or inserted" in stated, stated.count(": OK")) == (1, True, 2), stated
+        assert "3 chains: 1 BROKEN" in stated
 
 
 async def test_v8_a_log_whose_exported_heads_are_away_is_not_proved(
@@ -62,15 +62,15 @@ async def test_v8_a_log_whose_exported_heads_are_away_is_not_proved(
         await begun(service, folder)
         await typed("audit", "sign")
         folder.rename(tmp_path / "elsewhere")
-        status, said = await typed("audit", "verify")
-        assert (status, "is the folder mounted?" in said, "1 BROKEN" in said) == (1, True, True), said
-        status, said = await typed("audit", "verify", "--without-heads")
-        assert (status, "9 entries of 1 chains: OK" in said) == (0, True), said
+        status, stated = await typed("audit", "verify")
+        assert (status, "is the folder mounted?" in stated, "1 BROKEN" in stated) == (1, True, True), stated
+        status, stated = await typed("audit", "verify", "--without-heads")
+        assert (status, "9 entries of 1 chains: OK" in stated) == (0, True), stated
         folder.mkdir()
-        status, said = await typed("audit", "verify")
-        assert (status, "is not in" in said) == (1, True), said
-        status, said = await typed("audit", "verify", "--heads", str(tmp_path / "elsewhere"))
-        assert (status, "9 entries of 1 chains: OK" in said) == (0, True), said
+        status, stated = await typed("audit", "verify")
+        assert (status, "is not in" in stated) == (1, True), stated
+        status, stated = await typed("audit", "verify", "--heads", str(tmp_path / "elsewhere"))
+        assert (status, "9 entries of 1 chains: OK" in stated) == (0, True), stated
 
 
 async def test_v8_a_partner_whose_whole_chain_was_erased_is_told(empty_database: TestDatabase, tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ async def test_v8_a_partner_whose_whole_chain_was_erased_is_told(empty_database:
         for hours, status in ((1, 0), (3, 1)):
             await owner.execute("update partner set created_at = now() - $1 * interval '1 h'", hours)
             for words in ((), ("--partner", partner)):
-                told, said = await typed("audit", "verify", *words)
-                assert (told, "the whole chain is gone" in said) == (status, status == 1), said
+                reported, stated = await typed("audit", "verify", *words)
+                assert (reported, "the whole chain is gone" in stated) == (status, status == 1), stated
         await owner.close()
 
 
@@ -101,8 +101,8 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
         done = subprocess.run([sys.executable, CHECK, key, folder], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    status, said = check()
-    assert (status, "2 heads" in said) == (0, True), said
+    status, stated = check()
+    assert (status, "2 heads" in stated) == (0, True), stated
     good = log.file.read_bytes()
     for bad in (
         good.replace(b'"sequence":6', b'"sequence":7'),
@@ -126,5 +126,5 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
 
 async def test_an_empty_log_is_no_error(empty_database: TestDatabase, tmp_path: Path) -> None:
     async with serving(empty_database) as service:
-        status, said = await terminal(service, tmp_path)("audit", "verify")
-        assert (status, "0 entries of 0 chains: OK" in said) == (0, True), said
+        status, stated = await terminal(service, tmp_path)("audit", "verify")
+        assert (status, "0 entries of 0 chains: OK" in stated) == (0, True), stated

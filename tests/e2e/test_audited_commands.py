@@ -274,8 +274,8 @@ async def settlements_and_held_money(world: World) -> None:
         gift = await factories.donation(world.service, world.api)
         await world.does("refunds", "create", gift["id"], "--amount", "100", *NOTE)
         (refund,) = await refunds.of(world.service, gift)
-        told = {"mark-sent": ("--reference", f"tpr_{gift['id']}", *NOTE), "mark-failed": NOTE}.get(what, ())
-        await world.does("refunds", what, world.text("refund", refund.id), *told)
+        reported = {"mark-sent": ("--reference", f"tpr_{gift['id']}", *NOTE), "mark-failed": NOTE}.get(what, ())
+        await world.does("refunds", what, world.text("refund", refund.id), *reported)
     gift = await factories.donation(world.service, world.api)
     unsent = await refunds.begun(world.service, gift)
     async with world.service.db.write() as tx:
@@ -286,8 +286,8 @@ async def settlements_and_held_money(world: World) -> None:
         await simulate(world.api, disputed["id"], "dispute")
         async with world.service.db.read() as tx:
             [newest] = await disputes.newest(tx, ["open"], 1)
-        told = NOTE if what != "refresh" else ()
-        await world.does("disputes", what, world.text("dispute", newest.id), *told)
+        reported = NOTE if what != "refresh" else ()
+        await world.does("disputes", what, world.text("dispute", newest.id), *reported)
     await factories.donation(world.service, world.api)
     file = world.home / "po_1.csv"
     file.write_bytes(report(("payment", "tp_nobody", 1.0, 0.0), reference="po_1"))
@@ -334,7 +334,7 @@ async def donation_requests(world: World) -> None:
         [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
     before = await world.entries()
-    for words, said in {
+    for words, stated in {
         (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED was noted before",
         ("ALM-AAAAA-AAAAA", "1.00", "USD", "--bank-reference", "x"): "there is no donation request ALM-AAAAA-AAAAA",
         (request["id"], "1.001", "USD", "--bank-reference", "x"): "'1.001' is not an amount in USD such as 1234.56",
@@ -343,7 +343,7 @@ async def donation_requests(world: World) -> None:
     }.items():
         status, printed = await world.typed("donation-requests", "record-payment", *words)
         assert status != 0
-        assert said in " ".join(printed.replace("│", " ").split()), printed
+        assert stated in " ".join(printed.replace("│", " ").split()), printed
     assert await world.entries() == before
 
 
@@ -352,14 +352,14 @@ async def gift_aid(world: World) -> None:
     printed = await world.does("gift-aid", "cancel-declaration", made["id"], "--from", "2026-01-31")
     assert printed == f"{made['id']} does not cover donations made from 2026-01-31T00:00:00.000Z.\n"
     before = await world.entries()
-    for words, said in {
+    for words, stated in {
         (made["id"],): "the declaration was cancelled on",
         (world.service.db.deployment.ids.example("giftaid"),): "there is no Gift Aid declaration",
         (made["id"], "--from", "someday"): "--from 'someday'",
     }.items():
-        status, told = await world.typed("gift-aid", "cancel-declaration", *words)
+        status, reported = await world.typed("gift-aid", "cancel-declaration", *words)
         assert status != 0
-        assert said in " ".join(told.replace("│", " ").split()), told
+        assert stated in " ".join(reported.replace("│", " ").split()), reported
     assert await world.entries() == before
 
 
@@ -424,8 +424,10 @@ async def gift_aid_claims(world: World) -> None:
         return word(await world.does(*claims, "draft", "--organisation", cause.organisation), "claim")
 
     first = await drafted()
-    status, told = await world.typed(*claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01")
-    assert (status, told) == (0, "There is nothing to claim.\n")
+    status, reported = await world.typed(
+        *claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01"
+    )
+    assert (status, reported) == (0, "There is nothing to claim.\n")
     assert sums in await world.does(*claims, "withdraw", first, *NOTE)
     assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
     assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)
@@ -442,7 +444,7 @@ async def gift_aid_claims(world: World) -> None:
     assert sums in await world.does(*claims, "mark-submitted", third, "--reference", "CH-2")
     before = await world.entries()
     unknown = world.service.db.deployment.ids.example("giftaidclaim")
-    for words, said in {
+    for words, stated in {
         ("schedule", third, "--out", str(out)): "already exists: name a new file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
         ("mark-paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
@@ -451,9 +453,9 @@ async def gift_aid_claims(world: World) -> None:
         ("draft", "--organisation", cause.organisation, "--year-end", "02-29"): "must be a day of every year",
         ("draft", "--organisation", cause.organisation, "--before", "soon"): "--before 'soon'",
     }.items():
-        status, told = await world.typed(*claims, *words)
+        status, reported = await world.typed(*claims, *words)
         assert status != 0
-        assert said in " ".join(told.replace("│", " ").split()), told
+        assert stated in " ".join(reported.replace("│", " ").split()), reported
     assert await world.entries() == before
     assert not (world.home / "never.csv").exists()
     assert sums in await world.does(*claims, "mark-paid", third)

@@ -46,9 +46,9 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
     """The officer imports a statement."""
     file = folder / f"{name}.xml"
     file.write_bytes(camt.statement(*entries, reference=name, currency="USD"))
-    status, told = await almoner("bank-statements", "import", str(file))
-    assert status == 0, told
-    return told
+    status, reported = await almoner("bank-statements", "import", str(file))
+    assert status == 0, reported
+    return reported
 
 
 async def line(service: Service, name: str) -> str:
@@ -78,8 +78,8 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     assert "po_12345" not in (await almoner("bank-statements", "provider-payouts"))[1], (
         "no statement of the currency is imported"
     )
-    told = await heard(almoner, tmp_path, came("B1", 2400, "card payments"), came("B2", 2300, "po_12345"))
-    assert told == (
+    reported = await heard(almoner, tmp_path, came("B1", 2400, "card payments"), came("B2", 2300, "po_12345"))
+    assert reported == (
         "1 new statement; 2 open lines checked, 0 matched.\n2 need review: see `almoner bank-statements lines`.\n"
     )
     listed = (await almoner("bank-statements", "provider-payouts"))[1]
@@ -105,19 +105,19 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     assert (await almoner("settlements", "unreconciled"))[1].count("almoner ") == 0
     await imported(service, report(("payment", payment, 25.0, 1.0), ("payment", "tp_odd", 7.0, 0.5)), "test")
     await heard(almoner, tmp_path, came("B1", 2300, "interest"))
-    status, told = await almoner("settlements", "unreconciled")
+    status, reported = await almoner("settlements", "unreconciled")
     assert status == 0
     for fact in ("settlement line", "payment tp_odd", "7.00 USD", "no payment of ours has this identifier"):
-        assert fact in told
+        assert fact in reported
     for fact in ("bank line", "23.00 USD", "nothing of ours is named in it", "provider payout", "30.50 USD"):
-        assert fact in told
+        assert fact in reported
     for see in (
         "almoner settlements unmatched",
         "almoner bank-statements lines",
         "almoner bank-statements provider-payouts",
     ):
-        assert see in told
-    assert told.count("0 h") == 3
+        assert see in reported
+    assert reported.count("0 h") == 3
     kinds = ("provider_line", "bank_statement_line", "provider_payout")
     await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
     assert service.services.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
@@ -140,8 +140,11 @@ async def test_m7_what_was_refused_is_listed_with_what_was_said(
 async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Service) -> None:
     name = service.db.deployment.ids.example("bankline")
     for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--provider-payout", "test/po_1")):
-        status, told = await almoner("bank-statements", "match", name, *words)
-        assert (status, "give one of --request, --donation, --provider-payout and --disbursement" in told) == (2, True)
+        status, reported = await almoner("bank-statements", "match", name, *words)
+        assert (status, "give one of --request, --donation, --provider-payout and --disbursement" in reported) == (
+            2,
+            True,
+        )
     unknown = service.db.deployment.ids.example("disbursement")
     assert (await almoner("bank-statements", "match", name, "--disbursement", unknown))[1] == (
         f"There is no line {name} or no record {unknown}.\n"
@@ -155,10 +158,10 @@ async def test_m7_a_statement_of_another_account_is_refused_and_the_list_names_t
     who = await operator(service, "finance", name="Olive")
     almoner = in_process(service, tmp_path, who, bank_accounts=str(tmp_path / "accounts.toml"))
     file = tmp_path / "statement.xml"
-    for number, said in (("87654321", "this is no account of ours in USD"), (bank.NUMBER, "1 new statement")):
+    for number, stated in (("87654321", "this is no account of ours in USD"), (bank.NUMBER, "1 new statement")):
         account = camt.other(number)
         file.write_bytes(camt.statement(came("B1", 500, "interest"), currency="USD", account=account))
-        assert said in (await almoner("bank-statements", "import", str(file)))[1]
+        assert stated in (await almoner("bank-statements", "import", str(file)))[1]
     listed = (await almoner("bank-statements", "lines"))[1]
     assert bank.NUMBER in listed
     assert "87654321" not in listed
@@ -167,7 +170,7 @@ async def test_m7_a_statement_of_another_account_is_refused_and_the_list_names_t
 @pytest.mark.parametrize("wrong", ["999999999999999999.99", "NaN", "-5.00"])
 async def test_m7_a_wrong_file_is_refused_in_a_sentence(almoner: Type, tmp_path: Path, wrong: str) -> None:
     file = tmp_path / "statement.xml"
-    told = camt.statement(came("B1", 500, "interest"), currency="USD")
-    file.write_bytes(told.replace(b'<Amt Ccy="USD">5.00</Amt>', f'<Amt Ccy="USD">{wrong}</Amt>'.encode(), 1))
-    status, said = await almoner("bank-statements", "import", str(file))
-    assert (status, f"{wrong} USD is no amount" in said) == (1, True)
+    reported = camt.statement(came("B1", 500, "interest"), currency="USD")
+    file.write_bytes(reported.replace(b'<Amt Ccy="USD">5.00</Amt>', f'<Amt Ccy="USD">{wrong}</Amt>'.encode(), 1))
+    status, stated = await almoner("bank-statements", "import", str(file))
+    assert (status, f"{wrong} USD is no amount" in stated) == (1, True)

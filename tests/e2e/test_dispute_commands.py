@@ -79,8 +79,8 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
         "already disbursed: no",
     ):
         assert fact in shown
-    status, told = await almoner("disputes", "mark-won", name, *NOTE)
-    assert (status, "it was decided before: the dispute is lost" in told) == (1, True)
+    status, reported = await almoner("disputes", "mark-won", name, *NOTE)
+    assert (status, "it was decided before: the dispute is lost" in reported) == (1, True)
 
 
 async def test_one_that_was_won_is_as_it_was(service: Service, api: Client, almoner: Type) -> None:
@@ -93,9 +93,9 @@ async def test_what_is_not_there_or_says_nothing_is_refused(service: Service, ap
     _, name = await disputed(service, api)
     unknown = name[:-4] + "0000"
     for words in (("show", unknown), ("mark-won", unknown, *NOTE), ("mark-lost", unknown, *NOTE), ("refresh", unknown)):
-        status, told = await almoner("disputes", *words)
-        assert (status, "almoner disputes list --all" in told) == (1, True)
+        status, reported = await almoner("disputes", *words)
+        assert (status, "almoner disputes list --all" in reported) == (1, True)
     for note in ("", " ", "x" * 2001):
-        status, told = await almoner("disputes", "mark-lost", name, "--note", note)
-        assert (status, "1 to 2000 characters" in told) == (1, True)
+        status, reported = await almoner("disputes", "mark-lost", name, "--note", note)
+        assert (status, "1 to 2000 characters" in reported) == (1, True)
     assert (await almoner("disputes", "show", "sandbox_donation_x"))[0] != 0

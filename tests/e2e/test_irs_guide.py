@@ -43,15 +43,15 @@ async def test_the_commands_of_the_guide_do_what_it_says(
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     typed = in_process(alone, tmp_path / "home", await operator(alone, "administrator"))
-    said: list[str] = []
+    stated: list[str] = []
     for command in (*commands("Compare months"), *commands("Import from a folder")[1:]):
-        status, told = await typed(*command.split()[1:])
-        assert status == 0, told
-        said.append(told)
+        status, reported = await typed(*command.split()[1:])
+        assert status == 0, reported
+        stated.append(reported)
     shown = GUIDE.partition("## Compare months\n")[2].split("```")[3].splitlines()
     assert len(shown) > 10
-    assert [line for line in shown if line not in "".join(said)] == []
-    assert "Loaded 22 rows of irs-revocations as of 2026-04-13" in "".join(said)
+    assert [line for line in shown if line not in "".join(stated)] == []
+    assert "Loaded 22 rows of irs-revocations as of 2026-04-13" in "".join(stated)
 
 
 async def test_addresses_and_files_of_the_guide_are_of_the_same_sources() -> None:

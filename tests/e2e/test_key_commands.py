@@ -43,11 +43,11 @@ async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
     assert status == 0, replaced
     for _ in range(2):  # the second time there is nothing left to end
         assert (await almoner("keys", "revoke", word(made, "key")))[0] == 0
-    told = {"kind": "secret", "scopes": ["users:read"]}
+    reported = {"kind": "secret", "scopes": ["users:read"]}
     assert await recorded(service, tenant) == [
-        ("key.made", word(made, "key"), told),
-        ("key.rotated", word(made, "key"), {**told, "successor": word(replaced, "key")}),
-        ("key.revoked", word(made, "key"), told),
+        ("key.made", word(made, "key"), reported),
+        ("key.rotated", word(made, "key"), {**reported, "successor": word(replaced, "key")}),
+        ("key.revoked", word(made, "key"), reported),
     ]
     assert await almoner("keys", "rotate", word(made, "key")) == (
         1,
@@ -61,16 +61,16 @@ async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(
     service: Service, tenant: Tenant, almoner: Type, partner: str
 ) -> None:
     add = ("keys", "create", "--partner", partner, "--name", "till")
-    status, told = await almoner(*add, "--scope", "user:read", "--scope", "users:read", "--scope", "donation:read")
-    assert (status, told.startswith("scopes: unknown scope: donation:read, user:read. Choose from: *, ")) == (
+    status, reported = await almoner(*add, "--scope", "user:read", "--scope", "users:read", "--scope", "donation:read")
+    assert (status, reported.startswith("scopes: unknown scope: donation:read, user:read. Choose from: *, ")) == (
         1,
         True,
-    ), told
-    status, told = await almoner(*add, "--kind", "publishable", "--scope", "users:read")
-    assert (status, told) == (1, "scopes: a publishable key cannot have users:read\n")
-    status, told = await almoner(*add, "--kind", "scim", "--scope", "users:read")
-    assert (status, told) == (1, "scopes: a directory's key has scim_api alone, not users:read\n")
-    status, told = await almoner(*add[:-1], " ", "--scope", "x")
-    assert told.startswith("name: enter 1 to 100 characters\nscopes: unknown scope: x. "), told
+    ), reported
+    status, reported = await almoner(*add, "--kind", "publishable", "--scope", "users:read")
+    assert (status, reported) == (1, "scopes: a publishable key cannot have users:read\n")
+    status, reported = await almoner(*add, "--kind", "scim", "--scope", "users:read")
+    assert (status, reported) == (1, "scopes: a directory's key has scim_api alone, not users:read\n")
+    status, reported = await almoner(*add[:-1], " ", "--scope", "x")
+    assert reported.startswith("name: enter 1 to 100 characters\nscopes: unknown scope: x. "), reported
     assert await recorded(service, tenant) == []
     assert (await almoner(*add, "--scope", "sandbox_clock"))[0] == 0  # by name, by an administrator (settled 9)

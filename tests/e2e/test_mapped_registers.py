@@ -51,8 +51,8 @@ async def test_a_mapping_file_stands_in_the_place_of_a_format(empty_database: Te
         client = service.client((await service.tenant()).secret)
         found = (await client.get("/v1/organisations/ZAF/NPO/000-001%20NPO")).json()["data"]
         assert (found["name"], found["active"]) == ("Invented Harbour Forum", True)
-        (told,) = found["sources"]
-        assert (told["source"], told["unverified"]) == ("za-npo-list", True)
+        (reported,) = found["sources"]
+        assert (reported["source"], reported["unverified"]) == ("za-npo-list", True)
 
 
 async def test_every_problem_of_a_mapping_is_told_before_anything_is_read(

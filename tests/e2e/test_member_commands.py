@@ -130,8 +130,8 @@ async def test_a_name_and_an_address_are_put_right(
     assert await almoner("members", "update", partner, "bo@example.org", "--name", "Bo B.") == (
         0, "bo@example.org is Bo B., email bo@example.org.\n",
     )  # fmt: skip
-    told = [(kind, details) for kind, what, details in await recorded(service, tenant) if what == "member.changed"]
-    assert told == [("operator", {"changed": ["name", "email"]}), ("operator", {"changed": ["name"]})]
+    reported = [(kind, details) for kind, what, details in await recorded(service, tenant) if what == "member.changed"]
+    assert reported == [("operator", {"changed": ["name", "email"]}), ("operator", {"changed": ["name"]})]
 
 
 async def test_a_group_is_mapped_to_a_role(service: Service, tenant: Tenant, almoner: Type, partner: str) -> None:

@@ -77,9 +77,9 @@ async def test_m6_what_a_person_types_wrongly_is_told_in_one_line(
         in (await almoner("unallocated-payments", "refund", unknown, "--note", "x"))[1]
     )
     for words in (("refund", unknown), ("refund", "nothing", "--note", "x"), ("write-off", unknown, "--note", " ")):
-        status, told = await almoner("unallocated-payments", *words)
+        status, reported = await almoner("unallocated-payments", *words)
         assert status == 2
-        assert "Traceback" not in told
+        assert "Traceback" not in reported
     found = await held_for(giving, "other_reference")
     name = service.db.deployment.ids.text("heldpayment", found.id)
     by_hand = ("unallocated-payments", "refund", name, "--note", "in the dashboard", "--provider-refund", "re_77")
@@ -89,13 +89,13 @@ async def test_m6_what_a_person_types_wrongly_is_told_in_one_line(
 
 async def test_selfcheck_exits_with_1_when_something_is_found(service: Service, giving: Giving, almoner: Type) -> None:
     await held_for(giving, "short")
-    status, told = await almoner("selfcheck")
-    assert status == 0, told
-    assert "all passed" in told
+    status, reported = await almoner("selfcheck")
+    assert status == 0, reported
+    assert "all passed" in reported
     connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
     await connection.execute("set session_replication_role = replica; delete from ledger_transfer")
     await connection.close()
-    status, told = await almoner("selfcheck")
+    status, reported = await almoner("selfcheck")
     assert status == 1
     for fact in ("suspense.states_are_posted: 1 found", "ledger.balances_are_sums", "  to do     "):
-        assert fact in told
+        assert fact in reported

@@ -71,37 +71,39 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
 ) -> None:
     nobody = in_process(service, tmp_path)
     add = ("operators", "add", "ada@example.org", "--name", "Ada")
-    status, told = await nobody(*add, "--role", "finance")
-    assert (status, "--role administrator" in " ".join(told.split())) == (2, True), told
-    status, told = await nobody(*add, "--role", "finance", "--role", "administrator")
-    assert status == 0, told
-    ada = Operator(word(told, "operator"), "Ada", word(told, "token"))
+    status, reported = await nobody(*add, "--role", "finance")
+    assert (status, "--role administrator" in " ".join(reported.split())) == (2, True), reported
+    status, reported = await nobody(*add, "--role", "finance", "--role", "administrator")
+    assert status == 0, reported
+    ada = Operator(word(reported, "operator"), "Ada", word(reported, "token"))
     assert await audited(service) == [("machine", "operator.invited"), ("machine", "operator_token.made")]
     another = ("operators", "add", "bo@example.org", "--name", "Bo", "--role", "reviewer")
-    status, told = await nobody(*another)
-    assert (status, told.startswith(NO_TOKEN), told.count("\n")) == (1, True, 1)
+    status, reported = await nobody(*another)
+    assert (status, reported.startswith(NO_TOKEN), reported.count("\n")) == (1, True, 1)
     hers = in_process(service, tmp_path, ada)
-    status, told = await hers(*another)
-    assert (status, "token  " in told, "invitation?" in told) == (0, False, False), "mailed, and shown to nobody"
-    bo = word(told, "operator")
+    status, reported = await hers(*another)
+    assert (status, "token  " in reported, "invitation?" in reported) == (0, False, False), (
+        "mailed, and shown to nobody"
+    )
+    bo = word(reported, "operator")
     his = in_process(service, tmp_path, await token_of(service, bo, "Bo"))
     assert (await hers("operators", "token", bo, "--name", "another"))[0] == 2, "nobody makes others' tokens"
-    status, told = await his("operators", "add", "carl@example.org", "--role", "reviewer")
-    assert (status, told) == (
+    status, reported = await his("operators", "add", "carl@example.org", "--role", "reviewer")
+    assert (status, reported) == (
         1,
         "Bo lacks the role administrator: Ada can grant it with `almoner operators set-roles " + bo + "`.\n",
     )
     assert (await hers("operators", "set-roles", "bo@example.org", "--role", "finance"))[
         1
     ] == f"Bo ({bo}) is finance.\n"
-    status, told = await hers("operators", "set-roles", ada.id, "--role", "administrator", "--role", "reviewer")
-    assert (status, told) == (1, "Ada does not say what Ada may do: another administrator does.\n")
+    status, reported = await hers("operators", "set-roles", ada.id, "--role", "administrator", "--role", "reviewer")
+    assert (status, reported) == (1, "Ada does not say what Ada may do: another administrator does.\n")
     changed = await hers("operators", "update", bo, "--email", "bo.okafor@example.org", "--name", "Bo Okafor")
     assert changed == (0, f"Bo Okafor ({bo}) signs in as bo.okafor@example.org.\n")
     _, listed = await nobody("operators", "list")
     assert [fact in listed for fact in (ada.id, bo, "administrator, finance", "bo.okafor@", "invited")] == [True] * 5
-    status, told = await hers("operators", "deactivate", ada.id)
-    assert (status, told.startswith("Ada is the last administrator")) == (1, True)
+    status, reported = await hers("operators", "deactivate", ada.id)
+    assert (status, reported.startswith("Ada is the last administrator")) == (1, True)
     await service.drain()
     assert {("operator", "operator.roles_changed"), ("operator", "operator.changed")} <= set(await audited(service))
 
@@ -119,15 +121,15 @@ async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Servic
     assert (await hers("operators", "tokens", "revoke", found[1]))[0] == 0
     wrong = Operator(bo.id, "Bo", f"{bo.token[:-1]}{'b' if bo.token[-1] == 'a' else 'a'}")
     for who, why in ((short, "is revoked"), (wrong, "This is no token of this deployment"), (ada, "lacks the role")):
-        status, told = await in_process(service, tmp_path, who)("disbursements", "run")
-        assert (status, why in told, told.count("\n")) == (1, True, 1), told
-        assert who.token not in told
+        status, reported = await in_process(service, tmp_path, who)("disbursements", "run")
+        assert (status, why in reported, reported.count("\n")) == (1, True, 1), reported
+        assert who.token not in reported
     async with service.db.write() as tx:
         person, token = await operators.authenticate(tx, bo.token)
         assert token.last_used_at is not None
     assert (await hers("operators", "deactivate", bo.id))[1] == f"Bo ({bo.id}) has been deactivated.\n"
-    status, told = await his("disbursements", "run")
-    assert (status, told) == (1, "Bo is deactivated: ask another administrator.\n")
+    status, reported = await his("disbursements", "run")
+    assert (status, reported) == (1, "Bo is deactivated: ask another administrator.\n")
     assert (await hers("operators", "activate", bo.id))[0] == 0
     assert "is revoked" in (await his("disbursements", "run"))[1]
     async with service.db.read() as tx:
@@ -167,29 +169,29 @@ async def test_every_deciding_command_asks_who(service: Service, api: Client, tm
         ("settlements", "import", "test", str(report)),
         ("settlements", "dismiss", "test", "po", "tp", *note),
     ):
-        status, told = await in_process(service, tmp_path)(*words)
-        assert (status, told.startswith(NO_TOKEN), told.count("\n")) == (1, True, 1), (words, told)
+        status, reported = await in_process(service, tmp_path)(*words)
+        assert (status, reported.startswith(NO_TOKEN), reported.count("\n")) == (1, True, 1), (words, reported)
         role = "reviewer" if words[0] == "verifications" else "finance"
-        status, told = await in_process(service, tmp_path, administrator)(*words)
-        assert (status, f"lacks the role {role}: " in told, told.count("\n")) == (1, True, 1), (words, told)
+        status, reported = await in_process(service, tmp_path, administrator)(*words)
+        assert (status, f"lacks the role {role}: " in reported, reported.count("\n")) == (1, True, 1), (words, reported)
     assert len(await audited(service)) == before, "nothing was done, nothing is told"
 
 
 async def test_partners_and_keys_are_the_machines_until_there_is_an_operator(service: Service, tmp_path: Path) -> None:
     nobody = in_process(service, tmp_path)
-    status, told = await nobody("partners", "create", "Bright Bank")
-    assert status == 0, told
-    partner = word(told, "partner")
+    status, reported = await nobody("partners", "create", "Bright Bank")
+    assert status == 0, reported
+    partner = word(reported, "partner")
     scope = uuid_of(service, "partner", partner)
-    begun = [("machine", "partner.added"), ("machine", "key.made"), ("machine", "key.made")]
-    assert await audited(service, scope) == begun
+    started = [("machine", "partner.added"), ("machine", "key.made"), ("machine", "key.made")]
+    assert await audited(service, scope) == started
     await operator(service, "administrator")
-    status, told = await nobody("keys", "create", "--partner", partner, "--name", "till")
-    assert (status, told.startswith(NO_TOKEN)) == (1, True)
+    status, reported = await nobody("keys", "create", "--partner", partner, "--name", "till")
+    assert (status, reported.startswith(NO_TOKEN)) == (1, True)
     administrator = in_process(service, tmp_path, await operator(service, "administrator"))
-    status, told = await administrator("keys", "create", "--partner", partner, "--name", "x")
-    assert status == 0, told
-    assert await audited(service, scope) == [*begun, ("operator", "key.made")]
+    status, reported = await administrator("keys", "create", "--partner", partner, "--name", "x")
+    assert status == 0, reported
+    assert await audited(service, scope) == [*started, ("operator", "key.made")]
 
 
 @pytest.mark.usefixtures("careful")
@@ -198,14 +200,14 @@ async def test_v8_an_approval_takes_two_reviewers(service: Service, api: Client,
     hers, his = (terminal(service, tmp_path, by=one) for one in (ada, bo))
     made = await factories.verification(service, api)
     approve = ("verifications", "approve", made["id"], "--note")
-    status, told = await hers(*approve, "a voided cheque")
-    assert status == 0, told
-    assert told.startswith(
+    status, reported = await hers(*approve, "a voided cheque")
+    assert status == 0, reported
+    assert reported.startswith(
         "Confirmed by Ada (1 of 2); a second operator with the role reviewer must run the same command before "
     )
     assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "pending"
-    status, told = await hers(*approve, "again")
-    assert (status, told.startswith("Ada has confirmed it already (1 of 2)"), told.count("\n")) == (1, True, 1)
+    status, reported = await hers(*approve, "again")
+    assert (status, reported.startswith("Ada has confirmed it already (1 of 2)"), reported.count("\n")) == (1, True, 1)
     _, waiting = await hers("approvals", "list")
     for fact in ("verification.approve", made["id"], "Ada", "a voided cheque"):
         assert fact in waiting
@@ -278,8 +280,8 @@ async def test_an_import_is_an_administrators(service: Service, tmp_path: Path) 
     assert (await nobody(*load))[1].startswith(NO_TOKEN)
     assert "lacks the role administrator" in (await his(*load))[1]
     assert ("machine", "register.imported") not in await audited(service)
-    status, told = await hers(*load)
-    assert (status, told.startswith("Loaded ")) == (0, True), told
+    status, reported = await hers(*load)
+    assert (status, reported.startswith("Loaded ")) == (0, True), reported
     assert (await audited(service))[-1] == ("operator", "register.imported")
     assert "already loaded" in (await hers(*load))[1]
     assert [action for _, action in await audited(service)].count("register.imported") == 1

@@ -149,14 +149,14 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
     await two("payment-files", "export", file, "--out", str(again))
     assert again.read_bytes() == out.read_bytes()
     assert "already exists" in (await two("payment-files", "export", file, "--out", str(again)))[1]
-    said = tmp_path / "status.xml"
+    stated = tmp_path / "status.xml"
     message = out.read_text().partition("<MsgId>")[2].partition("<")[0]
-    said.write_bytes(bank.answer_to(message, whole="ACSC"))
+    stated.write_bytes(bank.answer_to(message, whole="ACSC"))
     assert (
         "1 paid. Disbursements confirmed: 1, returned: 0."
-        in (await one("payment-files", "import-status", str(said)))[1]
+        in (await one("payment-files", "import-status", str(stated)))[1]
     )
-    assert "nothing changed" in (await one("payment-files", "import-status", str(said)))[1]
+    assert "nothing changed" in (await one("payment-files", "import-status", str(stated)))[1]
     assert sorted(one["status"] for one in await payouts(api)) == ["PAID", "SENT"]
     _, listed = await one("payment-files", "list")
     assert "released" in listed
@@ -172,12 +172,12 @@ async def test_m12_a_bank_that_has_paid_what_came_back_ends_the_command_as_wrong
     await bank.account(service, cause)
     file = await bank.in_a_file(service)
     [payout] = await payouts(api)
-    said = tmp_path / "status.xml"
-    said.write_bytes(bank.answer(file, (payout["endToEndId"], "RJCT")))
-    status, printed = await one("payment-files", "import-status", str(said))
+    stated = tmp_path / "status.xml"
+    stated.write_bytes(bank.answer(file, (payout["endToEndId"], "RJCT")))
+    status, printed = await one("payment-files", "import-status", str(stated))
     assert (status, "1 rejected. Disbursements confirmed: 0, returned: 1." in printed) == (0, True)
-    said.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
-    status, printed = await one("payment-files", "import-status", str(said))
+    stated.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
+    status, printed = await one("payment-files", "import-status", str(stated))
     assert status == 1
     assert f"{payout['id']} contradicts an earlier report of the bank" in printed
     _, holds = await one("disbursements", "holds")

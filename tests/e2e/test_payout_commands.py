@@ -128,8 +128,8 @@ async def test_payouts_are_run_shown_returned_and_run_again(
         status,
         f"Wrote the remittance statement for Ready Relief to {pdf}: 999.37 USD from 2 donations" in printed,
     ) == (0, True)
-    told = " ".join(page.extract_text() for page in PdfReader(pdf).pages)
-    assert [word in told for word in ("Byron", "Anonym", "999,37", "Secret")] == [True, True, True, False]
+    reported = " ".join(page.extract_text() for page in PdfReader(pdf).pages)
+    assert [word in reported for word in ("Byron", "Anonym", "999,37", "Secret")] == [True, True, True, False]
     assert "already exists" in (await almoner(*write, "de"))[1]
     status, refused = await almoner("disbursements", "confirm", payout["id"])
     assert (status, refused) == (1, "the payout is PAID: only one that is SENT can be confirmed\n")
@@ -211,9 +211,9 @@ async def test_a_gift_is_reassigned_and_who_decided_is_kept(
     )
     assert (await gift(api, made))["organisationId"] == other
     async with service.db.read() as tx:
-        kept = await tx.fetchrow("select ground, reason, reassigned_by from reassignment")
-    assert kept is not None
-    assert tuple(kept) == ("merged", "the nonprofit merged", olive.id)
+        stored = await tx.fetchrow("select ground, reason, reassigned_by from reassignment")
+    assert stored is not None
+    assert tuple(stored) == ("merged", "the nonprofit merged", olive.id)
     status, refused = await almoner(*words, "--note", "again")
     assert (status, refused) == (1, "the donation is this organisation's already\n")
     assert (await almoner(*words, "--note", " "))[0] == 1

@@ -39,12 +39,12 @@ async def test_the_website_is_the_reviewers_word_and_not_the_partners(
     service: Service, api: Client, tmp_path: Path
 ) -> None:
     almoner = terminal(service, tmp_path, "reviewer")
-    told = (await decided(service, api, name="test_accept", registryId="94-1156365"))["organisationId"]
+    reported = (await decided(service, api, name="test_accept", registryId="94-1156365"))["organisationId"]
     checked = (await decided(service, api, name="test_accept", registryId="95-1831116"))["organisationId"]
-    assert data(await api.get(f"/v1/organisations/{told}"))["websites"] != []
+    assert data(await api.get(f"/v1/organisations/{reported}"))["websites"] != []
     status, printed = await almoner("organisations", "publish", checked, *NOTE, "--website", "no website")
     assert (status, "must be a web address" in " ".join(printed.replace("│", " ").split())) == (2, True)
-    for organisation, websites in ((told, []), (checked, ["https://checked.example"])):
+    for organisation, websites in ((reported, []), (checked, ["https://checked.example"])):
         given = [part for site in websites for part in ("--website", site)]
         assert (await almoner("organisations", "publish", organisation, *NOTE, *given))[0] == 0
         assert data(await api.get(f"/v1/organisations/{organisation}"))["websites"] == websites

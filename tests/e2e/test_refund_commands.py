@@ -47,11 +47,11 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     service: Service, api: Client, almoner: Type, olive: Operator
 ) -> None:
     made = await factories.donation(service, api)
-    status, told = await almoner("refunds", "create", made["id"], "--note", "the donor wrote", "--amount", "1000")
-    (begun,) = await refunds.of(service, made)
-    name = service.db.deployment.ids.text("refund", begun.id)
-    assert (status, told) == (0, f"{name} of 10.00 USD: pending.\n")
-    assert begun.started_by == olive.id
+    status, reported = await almoner("refunds", "create", made["id"], "--note", "the donor wrote", "--amount", "1000")
+    (started,) = await refunds.of(service, made)
+    name = service.db.deployment.ids.text("refund", started.id)
+    assert (status, reported) == (0, f"{name} of 10.00 USD: pending.\n")
+    assert started.started_by == olive.id
     status, listed = await almoner("refunds", "list")
     for fact in (name, made["id"], "10.00 USD", "test", "pending"):
         assert fact in listed
@@ -66,8 +66,8 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     refused = (await almoner("refunds", "create", made["id"], "--note", "x", "--amount", "1501"))[1]
     assert "from 1 to 1500, which is left" in refused
     for words in (("mark-sent", name, "--reference", "x", "--note", "x"), ("mark-failed", name, "--note", "x")):
-        status, told = await almoner("refunds", *words)
-        assert (status, "the refund is sent" in told) == (1, True), told
+        status, reported = await almoner("refunds", *words)
+        assert (status, "the refund is sent" in reported) == (1, True), reported
 
 
 async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client, almoner: Type) -> None:
@@ -76,24 +76,24 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
     (made,) = await asking.donations_of(api, request)
     await refunds.refund(api, made, 1500)
     await service.drain()
-    (begun,) = await refunds.of(service, made)
-    name = service.db.deployment.ids.text("refund", begun.id)
+    (started,) = await refunds.of(service, made)
+    name = service.db.deployment.ids.text("refund", started.id)
     assert "partner_transfers" in (await almoner("refunds", "list"))[1]
     assert "by bank" in (await almoner("refunds", "retry", name))[1]
-    status, told = await almoner("refunds", "mark-sent", name, "--reference", "BANK-77", "--note", "transferred")
-    assert (status, told) == (0, f"{name} of 15.00 USD: sent.\n")
+    status, reported = await almoner("refunds", "mark-sent", name, "--reference", "BANK-77", "--note", "transferred")
+    assert (status, reported) == (0, f"{name} of 15.00 USD: sent.\n")
     assert (await support.gift(api, made))["refundedAmount"] == 1500
     assert "the partner" in (await almoner("refunds", "show", made["id"]))[1]
     again = ("refunds", "create", made["id"], "--note", "the rest", "--reference", "BANK-77")
     assert "BANK-77 is recorded for another refund" in (await almoner(*again))[1]
-    status, told = await almoner(*again[:-1], "BANK-78")
-    assert (status, told.endswith("of 25.00 USD: sent.\n")) == (0, True)
+    status, reported = await almoner(*again[:-1], "BANK-78")
+    assert (status, reported.endswith("of 25.00 USD: sent.\n")) == (0, True)
 
 
 async def test_what_will_not_be_sent_is_owed_again(service: Service, api: Client, almoner: Type) -> None:
     made = await factories.donation(service, api)
-    begun = await refunds.begun(service, made)
-    name = service.db.deployment.ids.text("refund", begun.id)
+    started = await refunds.begun(service, made)
+    name = service.db.deployment.ids.text("refund", started.id)
     assert (await almoner("refunds", "retry", name)) == (0, f"{name} of 25.00 USD: pending.\n")
     assert (await almoner("refunds", "mark-failed", name, "--note", "kept")) == (
         0,
@@ -112,18 +112,18 @@ async def test_what_a_provider_refused_waits_for_a_person(
     anew, rests = [await factories.donation(service, api) for _ in range(2)]
     names = []
     for made in (anew, rests):
-        begun = await refunds.begun(service, made, 1000)
+        started = await refunds.begun(service, made, 1000)
         async with service.db.write() as tx:
-            await refunding.record_refused(tx, begun.id, "the card is closed")
-        names.append(service.db.deployment.ids.text("refund", begun.id))
+            await refunding.record_refused(tx, started.id, "the card is closed")
+        names.append(service.db.deployment.ids.text("refund", started.id))
     listed = (await almoner("refunds", "failed"))[1]
     for name in names:
         assert name in listed
     assert (" 0 d " in listed, "the card is closed" in listed) == (True, True)
     assert "almoner_refunds_failed 2.0" in await measured(service)
     await refunds.begun(service, anew, 500)
-    status, told = await almoner("refunds", "resolve", names[1], "--note", "the donor keeps to the gift")
-    assert (status, told) == (0, f"{names[1]} of 10.00 USD: failed.\n")
+    status, reported = await almoner("refunds", "resolve", names[1], "--note", "the donor keeps to the gift")
+    assert (status, reported) == (0, f"{names[1]} of 10.00 USD: failed.\n")
     listed = (await almoner("refunds", "failed"))[1]
     assert not any(name in listed for name in names)
     assert "almoner_refunds_failed 0.0" in await measured(service)
@@ -131,8 +131,8 @@ async def test_what_a_provider_refused_waits_for_a_person(
 
 
 async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
-    begun = await refunds.begun(service, await factories.donation(service, api))
-    name = service.db.deployment.ids.text("refund", begun.id)
+    started = await refunds.begun(service, await factories.donation(service, api))
+    name = service.db.deployment.ids.text("refund", started.id)
     assert "the refund is pending" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
     await almoner("refunds", "mark-failed", name, "--note", "kept")
     assert name not in (await almoner("refunds", "failed"))[1]

@@ -21,8 +21,8 @@ async def test_a_register_is_imported_from_its_address_once(empty_database: Test
         assert "Loaded 420 rows of irs-bmf" in printed
         assert [request.headers.get("range") for request in server.received] == [None, "bytes=9000-"]
         async with service.db.read() as tx:
-            kept = await tx.fetch("select url, name, etag from register_fetch")
-        assert [tuple(row) for row in kept] == [(url, "eo_wy.csv", '"v1"')]
+            stored = await tx.fetch("select url, name, etag from register_fetch")
+        assert [tuple(row) for row in stored] == [(url, "eo_wy.csv", '"v1"')]
 
         status, printed = await almoner("registers", "import", "irs-bmf", url)
         assert (status, "nothing to do" in printed) == (0, True), printed

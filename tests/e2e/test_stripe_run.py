@@ -69,11 +69,11 @@ async def test_a_gift_is_paid_on_stripes_page_and_arrives_by_its_notice(here: He
     await fill(page, typed="12.34")
     await page.get_by_role("button", name="Continue to payment").click()
     await page.wait_for_url("**/c/pay/cs_test_*")
-    for card, told in ((DECLINED, "declined"), ("4242 4242 4242 4242", "")):
+    for card, reported in ((DECLINED, "declined"), ("4242 4242 4242 4242", "")):
         await page.get_by_label("Card").fill(card)
         await page.get_by_role("button", name="Pay").click()
-        if told:
-            await expect(page.get_by_role("status")).to_contain_text(told)
+        if reported:
+            await expect(page.get_by_role("status")).to_contain_text(reported)
     await page.wait_for_url("**/thanks")
     await page.close()
     assert await here.deliver() == [204, 204]

@@ -45,12 +45,12 @@ async def test_an_officer_decides_and_the_evidence_is_kept(
     assert (status, len(printed.splitlines())) == (0, 2)
     assert made["id"] in printed
     assert "Relief" in printed
-    told = [
+    reported = [
         await officer("approve", made["id"], "--note", "Voided cheque of 3 March, case 7"),
         await officer("list"),
     ]
-    assert told[0] == (0, f"{made['id']} is approved.\n")
-    assert made["id"] not in told[1][1]
+    assert reported[0] == (0, f"{made['id']} is approved.\n")
+    assert made["id"] not in reported[1][1]
     assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "approved"
     status, printed = await officer("show", made["id"])
     assert status == 0

@@ -66,9 +66,11 @@ class Clone:
 
     def environment(self, given: dict[str, str]) -> dict[str, str]:
         """What a login of the account has, and the settings given; most of what pip would compile is never used."""
-        kept = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "SSL_", "http", "no_proxy"))}
+        stored = {
+            name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "SSL_", "http", "no_proxy"))
+        }
         home = {"HOME": str(self.path.parent), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PIP_COMPILE": "0"}
-        return {**kept, **home, "ALMONER_PORT": str(self.port), **given}
+        return {**stored, **home, "ALMONER_PORT": str(self.port), **given}
 
     def _identity(self) -> dict[str, Any]:
         if self.account is None:
@@ -89,11 +91,11 @@ class Clone:
             **self._identity(),
         ) as process:
             try:
-                said = process.communicate(timeout=COMMAND_SECONDS)[0]
+                stated = process.communicate(timeout=COMMAND_SECONDS)[0]
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        return subprocess.CompletedProcess(command, process.returncode, said)
+        return subprocess.CompletedProcess(command, process.returncode, stated)
 
     @contextmanager
     def started(self, *command: str, **given: str) -> Iterator[Started]:
@@ -141,8 +143,8 @@ class Clone:
 
     def home(self) -> Path:
         """The folder of the embedded database, which may not be below the clone."""
-        said = self.run(str(self.path / ".venv/bin/python"), "-c", _PRINT_HOME)
-        return Path(said.stdout.strip() or "/nowhere") if said.returncode == 0 else Path("/nowhere")
+        stated = self.run(str(self.path / ".venv/bin/python"), "-c", _PRINT_HOME)
+        return Path(stated.stdout.strip() or "/nowhere") if stated.returncode == 0 else Path("/nowhere")
 
     def remove(self) -> None:
         """End what a failed test left, and remove all files."""

@@ -68,8 +68,8 @@ def _six_lines_of_the_readme(clone: Clone) -> None:
     block = (clone.path / "README.md").read_text().partition("## Make a test donation")[2].split("```")[1]
     lines = block.removeprefix("sh\n").replace("localhost:8080", f"localhost:{clone.port}")
     assert sum("curl " in line for line in lines.splitlines()) == 6
-    told = clone.run("/bin/sh", "-euc", lines)
-    assert told.returncode == 0, told.stdout
-    assert '"status":"RECEIVED_PAYMENT"' in told.stdout
-    assert '"eventType":"donation.created"' in told.stdout
-    assert '"object":"error"' not in told.stdout
+    reported = clone.run("/bin/sh", "-euc", lines)
+    assert reported.returncode == 0, reported.stdout
+    assert '"status":"RECEIVED_PAYMENT"' in reported.stdout
+    assert '"eventType":"donation.created"' in reported.stdout
+    assert '"object":"error"' not in reported.stdout

@@ -21,26 +21,28 @@ def _lines(output: str) -> list[str]:
 
 def test_a_busy_port(installed: Clone) -> None:
     with socket.create_server(("127.0.0.1", installed.port)):
-        told = installed.run("make", "run")
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+        reported = installed.run("make", "run")
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert re.fullmatch(rf"Port {installed.port} is in use: .*ALMONER_PORT=\d+\.", line)
 
 
 def test_a_busy_port_of_the_test_payment_provider(installed: Clone) -> None:
     with socket.create_server(("::1", installed.port + 1), family=socket.AF_INET6):
-        told = installed.run("make", "run")
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+        reported = installed.run("make", "run")
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert line.startswith(f"Port {installed.port + 1} (ALMONER_PORT + 1, the test payment provider) is in use")
 
 
 def test_an_unreachable_database(installed: Clone) -> None:
     nobody_there = free_port()
     for command in (("make", "run"), (".venv/bin/almoner", "migrate"), (".venv/bin/almoner", "partners", "list")):
-        told = installed.run(*command, ALMONER_DATABASE_URL=f"postgresql://role:hush@127.0.0.1:{nobody_there}/almoner")
-        assert told.returncode != 0
-        (line,) = _lines(told.stdout)
+        reported = installed.run(
+            *command, ALMONER_DATABASE_URL=f"postgresql://role:hush@127.0.0.1:{nobody_there}/almoner"
+        )
+        assert reported.returncode != 0
+        (line,) = _lines(reported.stdout)
         assert f"127.0.0.1:{nobody_there} (ALMONER_DATABASE_URL) cannot be reached" in line
         assert "hush" not in line
 
@@ -75,9 +77,9 @@ def test_a_database_of_another_form_than_the_code(installed: Clone, place: Path)
             (".venv/bin/almoner", "worker"),
             (".venv/bin/almoner", "migrate"),
         ):
-            told = installed.run(*command, ALMONER_DATA_DIR=data)
-            assert told.returncode != 0
-            (line,) = _lines(told.stdout)
+            reported = installed.run(*command, ALMONER_DATA_DIR=data)
+            assert reported.returncode != 0
+            (line,) = _lines(reported.stdout)
             assert wrong in line
     assert installed.run("make", "clean", ALMONER_DATA_DIR=data).returncode == 0
 
@@ -107,9 +109,9 @@ def _fill(file: Path) -> None:
 
 def test_a_disk_too_small_for_the_database(installed: Clone, place: Path) -> None:
     with _small_disk(place / "small", 100) as data:
-        told = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
-        assert told.returncode != 0
-        (line,) = _lines(told.stdout)
+        reported = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
+        assert reported.returncode != 0
+        (line,) = _lines(reported.stdout)
         assert re.match(r"No room for the database in .*: free 300 MB, or set ALMONER_DATA_DIR", line)
 
 
@@ -117,9 +119,9 @@ def test_a_disk_that_is_full_at_a_later_start(installed: Clone, place: Path) -> 
     with _small_disk(place / "full", 350) as data:
         assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
         _fill(data / "filler")
-        told = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
-        assert told.returncode != 0
-        (line,) = _lines(told.stdout)
+        reported = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
+        assert reported.returncode != 0
+        (line,) = _lines(reported.stdout)
         assert "No room for the database" in line
 
 
@@ -127,9 +129,9 @@ def test_a_folder_of_somebody_else(ordinary: Clone, place: Path) -> None:
     foreign = place / "foreign"
     foreign.mkdir(mode=0o555)
     assert ordinary.run("tools/bootstrap", "service").returncode == 0
-    told = ordinary.run("make", "run", ALMONER_DATA_DIR=str(foreign))
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+    reported = ordinary.run("make", "run", ALMONER_DATA_DIR=str(foreign))
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert re.search(r"foreign.*: run as its owner, or set ALMONER_DATA_DIR", line)
 
 
@@ -137,9 +139,9 @@ def test_a_python_without_ensurepip(bare: Clone, place: Path) -> None:
     debian = place / "without-ensurepip"  # as Debian's python3 is without the package python3-venv
     debian.mkdir(exist_ok=True)
     (debian / "ensurepip.py").write_text("raise ModuleNotFoundError('No module named ensurepip', name='ensurepip')\n")
-    told = bare.run("make", "run", PYTHONPATH=str(debian))
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+    reported = bare.run("make", "run", PYTHONPATH=str(debian))
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert "has no ensurepip" in line
     assert "apt-get install python3-venv" in line
 
@@ -148,23 +150,23 @@ def test_a_python_that_is_too_old(bare: Clone, place: Path) -> None:
     old = place / "python3"
     old.write_text('#!/bin/sh\ncase "$2" in *exit*) exit 1;; *) echo 3.9.2;; esac\n')
     old.chmod(0o755)
-    told = bare.run("make", "run", PYTHON=str(old))
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+    reported = bare.run("make", "run", PYTHON=str(old))
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert line.startswith("Python 3.9.2 is too old: install Python 3.11 or newer")
 
 
 def test_a_machine_without_python(bare: Clone) -> None:
-    told = bare.run("make", "run", PYTHON="/nowhere/python3")
-    assert told.returncode != 0
-    (line,) = _lines(told.stdout)
+    reported = bare.run("make", "run", PYTHON="/nowhere/python3")
+    assert reported.returncode != 0
+    (line,) = _lines(reported.stdout)
     assert "was not found: install Python 3.11 or newer" in line
 
 
 def test_settings_of_production_are_told_all_at_once(installed: Clone) -> None:
-    told = installed.run(".venv/bin/almoner", "serve", ALMONER_ENVIRONMENT="production", ALMONER_PORT="none")
-    assert told.returncode != 0
-    named = set(re.findall(r"^  (ALMONER_[A-Z_]+)", told.stdout, re.MULTILINE))
+    reported = installed.run(".venv/bin/almoner", "serve", ALMONER_ENVIRONMENT="production", ALMONER_PORT="none")
+    assert reported.returncode != 0
+    named = set(re.findall(r"^  (ALMONER_[A-Z_]+)", reported.stdout, re.MULTILINE))
     assert named == {
         "ALMONER_PORT",
         "ALMONER_DATABASE_URL",

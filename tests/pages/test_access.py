@@ -246,9 +246,9 @@ async def test_h9_names_are_asked_for_in_the_order_of_the_language(site: Site, l
     async with opened(site, session) as page:
         await send(page)
         asked = await page.locator(".pair input").evaluate_all("fields => fields.map(field => field.name)")
-        told = await page.locator(".summary a").evaluate_all("links => links.map(link => link.hash.slice(1))")
+        reported = await page.locator(".summary a").evaluate_all("links => links.map(link => link.hash.slice(1))")
     assert asked == order
-    assert told == ["amount-1000", *order, "email"]
+    assert reported == ["amount-1000", *order, "email"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -154,8 +154,8 @@ async def test_h8_axe_finds_nothing_wherever_an_application_stands(
             async with site.service.db.read() as tx:
                 link = submit.status_link(tx, named, tx.now)
             await page.goto(link)
-            told = speech.text(f"applied.{state}.title", partner="", organisation="").strip()
-            await expect(page.locator("h1")).to_contain_text(told)
+            reported = speech.text(f"applied.{state}.title", partner="", organisation="").strip()
+            await expect(page.locator("h1")).to_contain_text(reported)
             await is_fine(page)
     assert site.complaints == []
 

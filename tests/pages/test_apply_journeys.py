@@ -31,8 +31,8 @@ async def fill_person(page: Page, **other: str) -> None:
 async def events(site: Site, made: dict[str, Any]) -> list[str]:
     """What the partner was told of a submission, newest first."""
     await site.service.drain()
-    told = data(await site.api.get("/v1/events", pageSize=100))
-    return [one["eventType"] for one in told if one["eventData"].get("id") == made["id"]]
+    reported = data(await site.api.get("/v1/events", pageSize=100))
+    return [one["eventType"] for one in reported if one["eventData"].get("id") == made["id"]]
 
 
 async def newest(site: Site) -> dict[str, Any]:
@@ -94,9 +94,9 @@ async def test_by_keyboard_alone_an_application_succeeds(site: Site) -> None:
         assert page.url == f"{site.base_url}/healthz?from=form&validationSubmissionId={made['id']}"
     assert (made["validationInviteId"], made["metadata"]) == (invite["id"], {"campaign": "spring"})
     assert data(await site.api.get(f"/v1/validation-invites/{invite['id']}"))["status"] == "complete"
-    told = await events(site, made)
-    assert told.count("validation_submission.created") == told.count("validation_submission.succeeded") == 1
-    assert "validation_submission.failed" not in told
+    reported = await events(site, made)
+    assert reported.count("validation_submission.created") == reported.count("validation_submission.succeeded") == 1
+    assert "validation_submission.failed" not in reported
     assert site.complaints == []
     assert all("token" not in (referer or "") for _, _, referer in site.seen)
 

@@ -57,10 +57,12 @@ async def test_a_message_reaches_the_donation_and_no_event(site: Site, language:
     donation = (await site.donations())[0]
     await site.service.drain()
     async with site.service.db.read() as tx:
-        kept = await tx.fetchval("select message from donation where id = $1", tx.ids.parse("donation", donation["id"]))
-        told = await tx.fetchval("select count(*) from event where convert_from(payload, 'UTF8') like '%café 🦁%'")
-    assert kept == words
-    assert told == 0
+        stored = await tx.fetchval(
+            "select message from donation where id = $1", tx.ids.parse("donation", donation["id"])
+        )
+        reported = await tx.fetchval("select count(*) from event where convert_from(payload, 'UTF8') like '%café 🦁%'")
+    assert stored == words
+    assert reported == 0
     assert site.complaints == []
 
 

@@ -102,8 +102,8 @@ async def test_a_gift_that_goes_back_says_so_and_a_whole_refund_voids_the_receip
         await page.reload()
         assert len(await stages(page)) == 3
         if language == "en":
-            told = await page.locator(".notice").inner_text()
-            assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in told
+            reported = await page.locator(".notice").inner_text()
+            assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in reported
         assert await findings(page) == []
         await payouts.simulate(site.api, named, "refund")
         await page.reload()
@@ -153,8 +153,8 @@ async def test_h3_the_answers_are_kept_by_nobody(site: Site) -> None:
         assert [answer.status for answer in pages] == [303, 200]
         async with httpx.AsyncClient() as client:
             cookies = await page.context.cookies(pages[1].url)
-            kept = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in cookies)
-            document = await client.get(f"{pages[1].url}/receipt.pdf", headers={"Cookie": kept})
+            stored = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in cookies)
+            document = await client.get(f"{pages[1].url}/receipt.pdf", headers={"Cookie": stored})
         assert document.headers["content-type"] == "application/pdf"
         for headers in (*[await answer.all_headers() for answer in pages], document.headers):
             assert headers["cache-control"] == "no-store"

@@ -65,11 +65,11 @@ async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
             tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one"
         )
     await site.service.drain()
-    kept = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))
-    told = next(one for one in kept if "/payee-account" in link_in(one))
+    stored = data(await site.api.get("/v1/sandbox/mailbox", to=mail["to"]))
+    reported = next(one for one in stored if "/payee-account" in link_in(one))
     spoken = TranslationCatalogues().language(language)
     async with site.donor(color_scheme=scheme, viewport={"width": 320, "height": 800}) as page:
-        await page.goto(link_in(told))
+        await page.goto(link_in(reported))
         assert "token" not in page.url
         assert await page.locator("html").get_attribute("dir") == spoken.direction
         await is_fine(page)

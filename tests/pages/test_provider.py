@@ -223,9 +223,9 @@ async def test_h6_the_merchant_is_told_of_each_declined_card(simulator: Till) ->
     for number in ("4000000000000002", "4000000000009995", "4000000000000002", "5555555555554444", "4000000000000002"):
         await simulator.pay(payment, number)
     await drain(simulator)
-    told = [httpx.Response(200, content=notice.body).json() for notice in simulator.merchant.received]
-    assert sorted(one["type"] for one in told) == ["payment.attempt_failed"] * 4 + ["payment.failed"]
-    assert len({one["id"] for one in told}) == 5
+    reported = [httpx.Response(200, content=notice.body).json() for notice in simulator.merchant.received]
+    assert sorted(one["type"] for one in reported) == ["payment.attempt_failed"] * 4 + ["payment.failed"]
+    assert len({one["id"] for one in reported}) == 5
     assert b"4000" not in b"".join(notice.body for notice in simulator.merchant.received)  # H5
 
 
@@ -329,18 +329,18 @@ async def test_a_notice_is_signed_and_repeated_until_it_is_taken(simulator: Till
     await simulator.pay(payment, "4242424242424242")
     await drain(simulator)
     assert len(simulator.merchant.received) == 1
-    for wait, tries in ((2, 2), (10, 3), (3600, 3)):
+    for wait, attempts in ((2, 2), (10, 3), (3600, 3)):
         service.clock.advance(seconds=wait)
         await drain(simulator)
-        assert len(simulator.merchant.received) == tries
-    bodies = {notice.body for notice in simulator.merchant.received}
-    assert len(bodies) == 1
+        assert len(simulator.merchant.received) == attempts
+    organisations = {notice.body for notice in simulator.merchant.received}
+    assert len(organisations) == 1
     for notice in simulator.merchant.received:
         stamp, signed = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", notice.headers["provider-signature"]).groups()  # type: ignore[union-attr]
         expected = hmac.new(SECRET.encode(), f"{stamp}.".encode() + notice.body, "sha256").hexdigest()
         assert signed == expected
         assert abs(int(stamp) - service.clock.real_now().timestamp()) < 60
-    body = httpx.Response(200, content=bodies.pop()).json()
+    body = httpx.Response(200, content=organisations.pop()).json()
     assert re.fullmatch("tpe_[0-9a-f]{32}", body["id"])
     assert body | {"id": ""} == {"id": "", "type": "payment.succeeded", "payment": payment, "livemode": False}
 
@@ -353,8 +353,8 @@ async def test_many_servers_send_each_notice_once(simulator: Till) -> None:
         await simulator.pay(payment, "4242424242424242")
     await asyncio.gather(*(simulator.app.deliver_due() for _ in range(6)))
     await drain(simulator)
-    told = [httpx.Response(200, content=notice.body).json()["payment"] for notice in simulator.merchant.received]
-    assert sorted(told) == sorted(payments)
+    reported = [httpx.Response(200, content=notice.body).json()["payment"] for notice in simulator.merchant.received]
+    assert sorted(reported) == sorted(payments)
 
 
 async def test_a_card_that_disputes_does_so_a_day_later(simulator: Till, service: Service) -> None:
@@ -378,8 +378,8 @@ async def test_h5_no_card_number_is_stored_or_logged(simulator: Till, service: S
     async with service.db.read() as tx:
         rows = await tx.fetch("select to_jsonb(p)::text as row from provider_test.payment p")
         rows += await tx.fetch("select to_jsonb(c)::text as row from provider_test.callback c")
-    kept = "".join(row["row"] for row in rows) + b"".join(simulator.lines + service.lines).decode()
-    assert not [number for number in numbers if number in kept]
+    stored = "".join(row["row"] for row in rows) + b"".join(simulator.lines + service.lines).decode()
+    assert not [number for number in numbers if number in stored]
 
 
 async def test_h3_every_page_has_its_headers(simulator: Till) -> None:

@@ -307,11 +307,11 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
         given = bank.proposal(strict.service, made["organisationId"], holder="Q", iban=bank.OTHER_IBAN)
         await payee_bank_accounts.propose(tx, given, note="letter", by="one")
     await strict.service.drain()
-    kept = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
-    told = next(one for one in kept if "/payee-account" in confirmations.link_in(one))
-    reader.mail(told)
+    stored = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
+    reported = next(one for one in stored if "/payee-account" in confirmations.link_in(one))
+    reader.mail(reported)
     async with strict.donor(**PHONE) as page:
-        await page.goto(confirmations.link_in(told))
+        await page.goto(confirmations.link_in(reported))
         await reader.shown(page)
         async with page.expect_navigation():
             await page.locator("main button").click()

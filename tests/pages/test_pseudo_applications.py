@@ -365,8 +365,8 @@ def walk_what_only_says_something(service: Service, catalogues: TranslationCatal
         reader.page(bytes(pages.message(f"apply.{kind}", language, status=200).body).decode())
     reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
     facts = {"kind": "failed", "subject": "", "name": "", "partner": "Q", "organisation": "Q", "link": "https://q"}
-    told: dict[str, Any] = {**facts, "missing": [], "reasons": reasons, "due": None}
-    html, text = (pages.text(f"application.{form}", language, **told) for form in ("html", "txt"))
+    reported: dict[str, Any] = {**facts, "missing": [], "reasons": reasons, "due": None}
+    html, text = (pages.text(f"application.{form}", language, **reported) for form in ("html", "txt"))
     subject = language.text("applied.mail.subject", title=language.text("applied.failed.title"), partner="Q")
     reader.mail({"html": html, "text": text, "subject": subject})
 

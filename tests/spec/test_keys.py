@@ -310,12 +310,12 @@ async def body_for(service: Service, endpoint: Endpoint) -> dict[str, Any]:
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
         )
         return {"files": {endpoint.upload.field: ("a.png", png, "image/png")}}
-    bodies: dict[str, dict[str, Any]] = {
+    organisations: dict[str, dict[str, Any]] = {
         "setUserOrganisation": {"organisationId": await factories.nonprofit(service)},
         "createAppeal": {"text": "Look again."},
         "replayWebhookEvents": {"startDate": service.clock.now().date().isoformat()},
     }
-    return {"json": bodies.get(endpoint.operation_id, {})} if endpoint.body else {}
+    return {"json": organisations.get(endpoint.operation_id, {})} if endpoint.body else {}
 
 
 async def snapshot(service: Service, api: Client, type_: str, value: str) -> bytes:

@@ -37,10 +37,10 @@ async def test_e5_a_strangers_record_answers_as_no_record_does(service: Service,
     none = service.db.deployment.ids.example("donationsession")
 
     async def timed(record: str) -> tuple[float, bytes]:
-        began = perf_counter()
+        started = perf_counter()
         answer = await other.get(f"/v1/donation-sessions/{record}")
         assert answer.status_code == 404
-        return perf_counter() - began, answer.content
+        return perf_counter() - started, answer.content
 
     pairs = [(await timed(mine), await timed(none)) for _ in range(200)]
     assert {body for pair in pairs for _, body in pair} == {pairs[0][0][1]}

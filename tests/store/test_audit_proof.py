@@ -242,17 +242,17 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
 async def test_v8_a_scope_is_signed_with_its_first_entry_so_that_it_cannot_vanish(lab: Service, tmp_path: Path) -> None:
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     assert (await log.prove()).broken is None
-    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, begun=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, tmp_path, started=True)
     assert "never begun" in str(proof.broken)
     await log.write()
     async with lab.db.write() as tx:
         assert await audit_heads.export_heads(tx, tmp_path) == 1
-    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, begun=True)).broken is None
+    assert (await audit_verification.verify_chain(lab.db, log.scope, tmp_path, started=True)).broken is None
     await log.tamper("delete from audit_head where scope = $1")
     assert "signed heads are gone" in str((await log.prove(heads=False)).broken)
     await log.tamper("delete from audit_entry where scope = $1", "delete from audit_chain where scope = $1")
     assert "not in the database" in str((await log.prove()).broken)
-    proof = await audit_verification.verify_chain(lab.db, log.scope, begun=True)
+    proof = await audit_verification.verify_chain(lab.db, log.scope, started=True)
     assert "the whole chain is gone" in str(proof.broken)
 
 

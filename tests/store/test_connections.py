@@ -147,16 +147,16 @@ async def test_nobody_waits_for_ever_and_who_gave_up_costs_nobody_a_connection(s
 
 
 async def test_closing_waits_for_those_in_use_and_turns_others_away(connections: ConnectionPool) -> None:
-    begun, end = asyncio.Event(), asyncio.Event()
+    started, end = asyncio.Event(), asyncio.Event()
 
     async def work() -> int:
         async with connections.borrow() as connection:
-            begun.set()
+            started.set()
             await end.wait()
             return int(await connection.fetchval("select 1"))
 
     working = asyncio.create_task(work())
-    await begun.wait()
+    await started.wait()
     others = [await connections.acquire() for _ in range(SIZE - 1)]
     waiting = asyncio.create_task(backend(connections))
     await asyncio.sleep(0)

@@ -90,9 +90,9 @@ async def test_the_audit_log_begins_with_how_somebody_came(db: Database) -> None
             where subject ~ '(member|operator)_' order by subject, n
             """
         )
-        begun = await tx.fetchval("select count(*) from audit_entry where action ~ '[.]invited$'")
+        started = await tx.fetchval("select count(*) from audit_entry where action ~ '[.]invited$'")
         made = await tx.fetch("select action, count(*) from audit_entry where action ~ '^(partner|key)[.]' group by 1")
     assert {row["actor_kind"] for row in rows} == {"machine"}
     assert sorted(row["action"] for row in rows) == ["member.invited"] * 2 + ["operator.invited"] * 2
-    assert begun == 4, "once"
+    assert started == 4, "once"
     assert {row["action"]: row["count"] for row in made} == {"partner.added": 2, "key.made": 4}

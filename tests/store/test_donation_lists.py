@@ -138,7 +138,7 @@ async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Ten
             await donations_store_lists.page(
                 tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE")
             )
-        kept = await tx.fetchval(
+        stored = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%donation_tally%'"
         )
-    assert kept > 0
+    assert stored > 0

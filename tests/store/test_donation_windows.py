@@ -280,11 +280,11 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
             if not narrowed and not WINDOWS[window]:
                 continue  # the list of all, which has its counter
             known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
-            kept = Kept(world.tx, mode)
+            stored = Kept(world.tx, mode)
             filters = DonationFilters(**known, **WINDOWS[window])
-            await donations_store_lists.page(cast("Tx", kept), world.partner, Page(25, descending=down), filters)
+            await donations_store_lists.page(cast("Tx", stored), world.partner, Page(25, descending=down), filters)
             asked = (narrowed, window, mode, "down" if down else "up")
-            assert kept.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked
+            assert stored.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked
     finally:
         await trial.rollback()
         await owner.close()

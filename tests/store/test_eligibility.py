@@ -195,14 +195,14 @@ async def test_evidence_is_added_only(service: Service, api: Client, table: str)
 
 async def test_a_confirmed_one_names_its_rule(service: Service, api: Client) -> None:
     made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}, name="X"), tag(service, HOUSING))
-    (kept,) = await evidence(service, made)
+    (stored,) = await evidence(service, made)
     insert = """
         insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict) values ($1, 'x', $2, $3, $4)
     """
     for rule, suggested, verdict in ((None, True, "confirmed"), ("r", True, "left_out"), (None, True, "rejected")):
-        broken = await refuses(service, insert, kept.id, rule, suggested, verdict)
+        broken = await refuses(service, insert, stored.id, rule, suggested, verdict)
         assert broken == "eligibility_finding_names_its_rule"
-    assert await refuses(service, insert, kept.id, None, False, "left_out") == "eligibility_finding_left_out"
+    assert await refuses(service, insert, stored.id, None, False, "left_out") == "eligibility_finding_left_out"
 
 
 async def fill(service: Service, partners: list[UUID]) -> None:

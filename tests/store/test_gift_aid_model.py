@@ -67,13 +67,13 @@ async def test_many_worlds_and_many_gifts(postgres_server: PostgresServer, figur
         first = await of.received(1000, giftAidId=(await declared(api))["id"])
         async with service.db.write() as tx:
             await tx.execute(MANY, uuid_of(service, "donation", first["id"]), gifts - 1)
-        began, drafted, lines = perf_counter(), 0, 0
+        started, drafted, lines = perf_counter(), 0, 0
         while (made := await of.draft()).claim is not None:
             async with service.db.write() as tx:
                 await gift_aid_claims.mark_submitted(tx, made.claim.id, "CH-1", by="officer")
             drafted += made.claim.donations
             lines += len(await of.written(made.claim))
-        seconds = perf_counter() - began
+        seconds = perf_counter() - started
         await api.close()
     assert (drafted, lines) == (gifts, gifts)
     figures.write(

@@ -91,14 +91,14 @@ async def test_the_difference_of_a_real_month(db: Database, tmp_path: Path, mont
     follower = "select 1 from register_entry new where new.number_key = ended.number_key and new.valid_to is null"
     assert await value(db, f"select count(*) {ended} and exists ({follower})") == month.other
     async with db.read() as tx:
-        told = await tx.fetchval(
+        reported = await tx.fetchval(
             "select count(distinct organisation_id) from organisation_change where load_id = $1", second.id
         )
         fields = await tx.fetch(
             "select field, count(*) from organisation_change where load_id = $1 group by 1", second.id
         )
     # Not more than the columns tell that are not quiet.
-    assert month.left < told <= month.left + (month.other - month.quiet)
+    assert month.left < reported <= month.left + (month.other - month.quiet)
     moved = {row["field"]: row["count"] for row in fields}
     assert {"prominence", "facts"} & moved.keys() == set()
     assert {field: moved[field] for field in month.moved} == month.moved

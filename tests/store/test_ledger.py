@@ -233,9 +233,9 @@ async def test_m2_m3_sixteen_writers_leave_no_difference(service: Service, figur
     rounds = figures.count(1_600, 1_000_000) // WRITERS
     async with service.db.read() as tx:
         before = await tx.fetchval(COUNT)
-    began = monotonic()
+    started = monotonic()
     await asyncio.gather(*(writer.write(rounds, [one for one in causes if one], providers) for writer in writers))
-    seconds = monotonic() - began
+    seconds = monotonic() - started
     seen = sum((writer.seen for writer in writers), Counter[str]())
     async with service.db.read() as tx:
         assert await tx.fetch(DIFFERENCES) == []

@@ -46,7 +46,7 @@ async def test_v8_ones_own_page_tells_what_was_done_to_one(service: Service, ten
         await members.change_roles(tx, tenant.partner, themself, other.person.id, ["finance"])
     await wrong(who)
     async with service.db.read() as tx:
-        told = await audit.list_about_person(tx, tenant.partner.id, themself.actor.id)
-    assert [one.action for one in told[:2]] == ["sign_in.refused", "member.roles_changed"]
-    assert {one.subject for one in told} == {themself.actor.id}
-    assert told[0].actor == Actor("system", "sign_ins"), f"whoever typed {WRONG!r} is not known"
+        reported = await audit.list_about_person(tx, tenant.partner.id, themself.actor.id)
+    assert [one.action for one in reported[:2]] == ["sign_in.refused", "member.roles_changed"]
+    assert {one.subject for one in reported} == {themself.actor.id}
+    assert reported[0].actor == Actor("system", "sign_ins"), f"whoever typed {WRONG!r} is not known"

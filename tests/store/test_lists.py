@@ -40,10 +40,10 @@ async def test_the_plan_of_a_page_is_kept(service: Service, tenant: Tenant) -> N
     async with service.db.write() as tx:
         for _ in range(10):
             await donations_store_lists.page(tx, tenant.partner, PAGES[0], DonationFilters())
-        kept = await tx.fetchval(
+        stored = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%from donation where%'"
         )
-    assert kept > 0
+    assert stored > 0
 
 
 async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant: Tenant) -> None:

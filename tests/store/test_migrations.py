@@ -100,6 +100,6 @@ async def test_a_database_from_before_the_first_release_is_refused(empty_databas
 
 def test_how_a_database_and_the_code_stand_to_each_other() -> None:
     newest = migrations.REVISIONS[-1]
-    said = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "0001a": "before 0.1.0"}
-    assert {revision: migrations.State(revision).verdict for revision in said} == said
+    stated = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "0001a": "before 0.1.0"}
+    assert {revision: migrations.State(revision).verdict for revision in stated} == stated
     assert migrations.State(newest).refusal is None

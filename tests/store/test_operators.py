@@ -61,21 +61,21 @@ async def refused(service: Service, sql: str, *values: object) -> str | None:
 
 async def test_v8_two_looks_are_of_dual_control(service: Service, ada: Person, bo: Person, subject: str) -> None:
     async with service.db.write() as tx:
-        begun = await look(tx, ada, subject)
-        assert begun.second is None
+        started = await look(tx, ada, subject)
+        assert started.second is None
         with pytest.raises(SameOperator, match="1 of 2"):
             await look(tx, ada, subject)
     finish = """
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3
     where id = $1
     """
-    assert await refused(service, finish, begun.id, ada.id, begun.first.at) == "approval_dual_control"
-    assert await refused(service, finish, begun.id, bo.id, begun.expires_at) == "approval_life"
+    assert await refused(service, finish, started.id, ada.id, started.first.at) == "approval_dual_control"
+    assert await refused(service, finish, started.id, bo.id, started.expires_at) == "approval_life"
     async with service.db.write() as tx:
         done = await look(tx, bo, subject)
     assert done.second is not None
     assert (done.outcome, done.first.by, done.second.by) == ("approved", ada.id, bo.id)
-    assert await refused(service, finish, begun.id, bo.id, begun.first.at) == "approval_immutable"
+    assert await refused(service, finish, started.id, bo.id, started.first.at) == "approval_immutable"
     async with service.db.write() as tx:
         assert (await look(tx, bo, subject)).second is None, "an approval counts once"
 

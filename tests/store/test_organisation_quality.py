@@ -166,10 +166,10 @@ async def test_a_place_tells_bodies_of_one_name_apart(known: Database, place: st
 async def test_that_very_name_then_active_then_central_bodies_are_first(known: Database) -> None:
     async with known.read() as tx:
         answer = await organisations.search_by_text(tx, NOBODY, Filters(), "laramie lions club", 0, 25, best_first=True)
-    told = [(row.name, row.active, row.is_branch_parent) for row in answer.organisations]
+    reported = [(row.name, row.active, row.is_branch_parent) for row in answer.organisations]
     name = "LARAMIE LIONS CLUB"
-    assert told[:3] == [(name, True, True), (name, True, False), (name, False, False)]
-    assert told[3][0] == "LARAMIE LIONS CLUB FOUNDATION"
+    assert reported[:3] == [(name, True, True), (name, True, False), (name, False, False)]
+    assert reported[3][0] == "LARAMIE LIONS CLUB FOUNDATION"
 
 
 async def test_every_keystroke_finds_the_name(known: Database) -> None:

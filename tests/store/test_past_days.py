@@ -127,8 +127,8 @@ async def test_a_branding_goes_over_to_the_record_that_answers(alone: Service, l
     await loader.load(LINKS, DAYS[2], ROW, RegisterLink("same", "CCEW", "263711", "OSCR", "SC002328"))
     async with loader.db.read() as tx:
         parted = await organisations.get_branding(tx, ALL_PARTNERS, id_)
-        kept = await tx.fetchval("select count(*) from media where key = $1", parted.logo)
-    assert (parted.display_name, kept) == ("Ours", 1)
+        stored = await tx.fetchval("select count(*) from media where key = $1", parted.logo)
+    assert (parted.display_name, stored) == ("Ours", 1)
 
 
 async def test_a_body_was_a_parent_on_the_days_on_which_it_had_branches(loader: Loader) -> None:

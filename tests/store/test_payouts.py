@@ -238,8 +238,8 @@ async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Conne
 
 async def plan(connection: "asyncpg.Connection[asyncpg.Record]", sql: str, *args: object) -> tuple[set[str], set[str]]:
     """The indexes that a statement reads, and the tables that it scans."""
-    told = await connection.fetchval("explain (format json) " + sql, *args)
-    waiting = [json.loads(told)[0]["Plan"]]
+    reported = await connection.fetchval("explain (format json) " + sql, *args)
+    waiting = [json.loads(reported)[0]["Plan"]]
     indexes: set[str] = set()
     scanned: set[str] = set()
     while waiting:

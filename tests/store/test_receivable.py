@@ -17,8 +17,8 @@ NOT_RECEIVABLE = (400, "donation_session/cannot_accept_donations")
 
 async def told(api: Client, organisation: str, currency: str | None) -> tuple[int, str | None]:
     """Status and code of the answer to a new session."""
-    wish = {"organisationId": organisation} | ({"currency": currency} if currency else {})
-    answer = await api.post("/v1/donation-sessions", wish)
+    change = {"organisationId": organisation} | ({"currency": currency} if currency else {})
+    answer = await api.post("/v1/donation-sessions", change)
     return answer.status_code, answer.json().get("error", {}).get("code")
 
 

@@ -82,9 +82,11 @@ def expected(made: list[Made], day: datetime, ids: dict[str, UUID]) -> dict[str,
         for load in counted[::-1]
         if load.source is CCEW
     )
-    told = next((load.rows for load in reversed(counted) if load.source is LINKS), ())
+    reported = next((load.rows for load in reversed(counted) if load.source is LINKS), ())
     became = resolve_successors(
-        Succession(ids[row.number], ids[row.to_number], _ending(row)) for row in told if isinstance(row, RegisterLink)
+        Succession(ids[row.number], ids[row.to_number], _ending(row))
+        for row in reported
+        if isinstance(row, RegisterLink)
     )
     active = {number for number, row in listed.items() if row.active and ids[number] not in became}
     found: dict[str, State] = {number: {"active": False} for number in ids}

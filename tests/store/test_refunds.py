@@ -61,12 +61,12 @@ async def test_s1_a_gift_in_a_payout_does_not_go_back_and_one_that_goes_back_is_
     gift = uuid_of(service, "donation", made["id"])
     await service.drain()
     assert await refuses_new(service, gift, 100) == "donation_withdrawal", "in an open bucket"
-    begun = await refunds.begun(service, made, 100)
+    started = await refunds.begun(service, made, 100)
     async with service.db.read() as tx:
         bucket = await tx.fetchval("select id from disbursement where status = 'PENDING' order by id desc limit 1")
     into = "update donation set disbursement_id = $2 where id = $1"
     assert await refuses(service, into, gift, bucket) == "donation_withdrawal"
-    await refunds.by_hand(service, begun.id, factories.unique("tpr"))
+    await refunds.by_hand(service, started.id, factories.unique("tpr"))
     await verified(service, api, nonprofit)
     await run(service)
     assert await refuses_new(service, gift, 100) == "donation_withdrawal", "it is disbursed"
@@ -74,12 +74,12 @@ async def test_s1_a_gift_in_a_payout_does_not_go_back_and_one_that_goes_back_is_
 
 async def test_s1_a_refund_that_ended_stays_as_it_ended(service: Service, api: Client) -> None:
     made = await factories.donation(service, api, amount=1000)
-    begun = await refunds.begun(service, made, 100)
-    assert await refuses(service, "update refund set status = 'sent' where id = $1", begun.id) == "refund_ended"
+    started = await refunds.begun(service, made, 100)
+    assert await refuses(service, "update refund set status = 'sent' where id = $1", started.id) == "refund_ended"
     called = factories.unique("tpr")
-    await refunds.by_hand(service, begun.id, called)
+    await refunds.by_hand(service, started.id, called)
     for change in ("provider_refund = 'other'", "ended_at = ended_at + interval '1 s'"):
-        assert await refuses(service, f"update refund set {change} where id = $1", begun.id) == "refund_immutable"
+        assert await refuses(service, f"update refund set {change} where id = $1", started.id) == "refund_immutable"
     other = await refunds.begun(service, made, 100)
     ends = "update refund set status = 'sent', provider_refund = $2, ended_at = started_at where id = $1"
     assert await refuses(service, ends, other.id, called) == "refund_once"
@@ -97,6 +97,6 @@ async def test_what_is_asked_of_refunds_is_read_from_indexes(service: Service) -
             (refunds_store.COUNT_UNSENT, (), "Index Scan using refund_"),
             (refunds_store.FIND_BY_PROVIDER_REFUND, ("stripe", "re_1"), "refund_once"),
         ):
-            told = "\n".join(row[0] for row in await tx.fetch(f"explain {sql}", *args))
-            assert index in told, told
-            assert "Seq Scan on refund" not in told, told
+            reported = "\n".join(row[0] for row in await tx.fetch(f"explain {sql}", *args))
+            assert index in reported, reported
+            assert "Seq Scan on refund" not in reported, reported

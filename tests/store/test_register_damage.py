@@ -75,8 +75,8 @@ async def test_values_that_cannot_be_read_are_null_and_reported(db: Database, tm
     }  # fmt: skip
     assert made.unreadable_values["latest_income"]["examples"][0] == ["publicextract.charity.txt", 2, "12k"]
     assert await inactive(db) == []
-    (kept, *_) = await registers_flows.list_loads(db)
-    assert (kept.unreadable_values, kept.notes) == (made.unreadable_values, made.notes)
+    (stored, *_) = await registers_flows.list_loads(db)
+    assert (stored.unreadable_values, stored.notes) == (made.unreadable_values, made.notes)
     assert "charity_classification" in "".join(made.notes)
 
 
@@ -135,8 +135,8 @@ async def test_a_revocation_of_which_a_row_cannot_be_read_is_as_it_was_known(db:
 
     good = "".join(line.format(f"01001{nth:04}", "15-MAY-2011", "") for nth in range(20))
     await load(good, DAYS[0])
-    told = line.format("020000001", "15-MAY-2011", "") + line.format("020000001", "15-MAY-2011", "soon")
-    made = await load(good.replace("010010003|LODGE", "010010003|") + told, DAYS[1])
+    reported = line.format("020000001", "15-MAY-2011", "") + line.format("020000001", "15-MAY-2011", "soon")
+    made = await load(good.replace("010010003|LODGE", "010010003|") + reported, DAYS[1])
     assert (made.quarantined, made.removed, made.added, made.carried_over) == (2, 0, 0, 1)
 
 

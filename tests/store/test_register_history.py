@@ -135,16 +135,16 @@ async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_p
         body("333333333", "X"),
     ]
     second = await load(db, tmp_path, rows, APRIL)
-    counted, told = await difference(db, first, second, rows=10)
+    counted, reported = await difference(db, first, second, rows=10)
     assert counted == LoadDifference(1, 1, 2, 0, 1, 1, {"name": 1, "state": 1, **counted.columns})
-    assert [(row.number, row.fate) for row in told] == [
+    assert [(row.number, row.fate) for row in reported] == [
         ("333333333", "in"),
         ("200000000", "out"),
         ("100000000", "changed"),
         ("111111111", "changed"),
     ]
-    assert (told[2].old_part, told[2].new_part) == ("WY", "HI")
-    assert (told[3].old_name, told[3].new_name) == ("OLD FUND", "NEW FUND")
+    assert (reported[2].old_part, reported[2].new_part) == ("WY", "HI")
+    assert (reported[3].old_name, reported[3].new_name) == ("OLD FUND", "NEW FUND")
 
 
 async def test_nobody_waits_for_a_merge(db: Database, tmp_path: Path) -> None:
@@ -266,10 +266,10 @@ async def test_a_month_of_the_district_is_its_difference(db: Database, given_fil
         QUIET,
     )
     assert counted.columns["facts.TAX_PERIOD"] == 834
-    told = await rows_of(
+    reported = await rows_of(
         db, "select count(distinct organisation_id) from organisation_change where field not in ('active', 'branch_of')"
     )
-    assert told[0][0] <= april.changed
+    assert reported[0][0] <= april.changed
 
 
 @pytest.mark.soak

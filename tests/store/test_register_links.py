@@ -83,7 +83,10 @@ async def test_a_body_in_two_registers_is_one_organisation(loader: Loader) -> No
     assert (one.id, one.name) == (scottish["id"], "Shelter Fund Scotland")
     async with loader.db.read() as tx:
         assert await organisations.get(tx, ALL_PARTNERS, english["id"]) == one
-    assert [(told.registry_name, told.registry_number, told.code, told.data_as_of) for told in one.sources] == [
+    assert [
+        (reported.registry_name, reported.registry_number, reported.code, reported.data_as_of)
+        for reported in one.sources
+    ] == [
         ("OSCR", "SC002327", "oscr", DAYS[1]),
         ("CCEW", "263710", "ccew", DAYS[0]),
     ]
@@ -106,7 +109,7 @@ async def test_one_that_is_listed_answers_before_one_that_is_not_and_links_may_e
         was = await organisations.get_as_of(tx, ALL_PARTNERS, parted.id, DAYS[1])
         before = await organisations.get_as_of(tx, ALL_PARTNERS, parted.id, DAYS[0])
     assert (was.registry_code, before.registry_code) == ("CCEW", "OSCR")
-    assert [told.registry_name for told in was.sources] == ["CCEW", "OSCR"]
+    assert [reported.registry_name for reported in was.sources] == ["CCEW", "OSCR"]
 
 
 async def test_what_a_body_published_under_any_of_its_records_is_shown_of_it(loader: Loader) -> None:
@@ -265,8 +268,8 @@ async def test_a_corrected_day_of_a_merger_counts(loader: Loader) -> None:
     await loader.load(LINKS, DAYS[2], ROW, merged("263710", "263711", late), merged("263710", "263712", corrected))
     assert (await found(loader, "CCEW", "263710")).succeeded_by == (await record(loader, "263712"))["id"]
     async with loader.db.read() as tx:
-        told = await tx.fetch("select at, valid_to from register_link where to_number_key = '263712' order by id")
-    assert [tuple(row) for row in told] == [(early, DAYS[2]), (corrected, None)], "what it said before is kept"
+        reported = await tx.fetch("select at, valid_to from register_link where to_number_key = '263712' order by id")
+    assert [tuple(row) for row in reported] == [(early, DAYS[2]), (corrected, None)], "what it said before is kept"
 
 
 async def test_branches_follow_the_number_of_their_parent(loader: Loader) -> None:
@@ -332,10 +335,10 @@ async def test_the_groups_of_any_register_are_joined(loader: Loader) -> None:
 async def test_a_wrong_number_says_so(loader: Loader) -> None:
     await loader.load(Written("acnc", "ACNC"), DAYS[0], entry("52093617380", "Fund"))
     async with loader.db.read() as tx:
-        for number, said in (("52093617381", "wrong check digit"), ("5209361738", "malformed")):
+        for number, stated in (("52093617381", "wrong check digit"), ("5209361738", "malformed")):
             with pytest.raises(NotFound) as refused:
                 await organisations.get_by_number(tx, ALL_PARTNERS, "AUS", "ACNC", number)
-            assert said in str(refused.value.reasons)
+            assert stated in str(refused.value.reasons)
         with pytest.raises(NotFound) as refused:
             await organisations.get_by_number(tx, ALL_PARTNERS, "AUS", "IRS", "530196605")
         assert "no registry" in str(refused.value.reasons)
@@ -348,15 +351,15 @@ async def test_what_is_not_listed_in_some_parts_may_be_in_others(loader: Loader)
     """Of a register in files of states, some may be loaded: who asks is told which."""
     wyoming, hawaii = entry("830000001", "Fund", part="WY"), entry("990000001", "Fund", part="HI")
     irs = Written("irs-bmf", "IRS")
-    said: list[str] = []
+    stated: list[str] = []
     for rows in ((wyoming,), (wyoming, hawaii)):
         await loader.load(irs, DAYS[0], *rows)
         async with loader.db.read() as tx:
             with pytest.raises(NotFound) as refused:
                 await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", "530196605")
-        said += refused.value.reasons
+        stated += refused.value.reasons
     whole = f"the register IRS does not list this number in its data of {DAYS[0]:%Y-%m-%d}, of which"
-    assert said == [
+    assert stated == [
         f"{whole} 1 of 53 parts are loaded (WY): one of the others may list it",
         f"{whole} 2 of 53 parts are loaded (HI, WY): one of the others may list it",
     ]

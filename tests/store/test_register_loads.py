@@ -103,7 +103,7 @@ async def test_the_same_file_of_a_newer_day_is_younger(alone: Service, db: Datab
     async with db.read() as tx:
         number = bodies(1)[0]["EIN"]
         one = await organisations.get_by_number(tx, ALL_PARTNERS, "USA", "IRS", number)
-    assert [told.data_as_of for told in one.sources] == [APRIL]
+    assert [reported.data_as_of for reported in one.sources] == [APRIL]
     assert await value(db, "select count(*) from organisation_change") == 0
     assert await value(db, "select count(*) from organisation where updated_at > created_at") == 0
     assert await value(db, "select count(distinct load_id) from register_entry") == 1
@@ -258,15 +258,15 @@ async def test_the_day_of_the_data_is_read_from_the_folder(db: Database, tmp_pat
 
 
 async def test_progress_tells_rows_pace_and_time_left(db: Database, paths: Iterator[Path]) -> None:
-    told: list[ImportProgress] = []
+    reported: list[ImportProgress] = []
     file = write(next(paths), bodies(12_000))
-    await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=told.append)
-    stages = [progress.stage for progress in told]
-    assert stages == ["reading"] * 3 + ["merging"] * (len(told) - 3)
-    assert told[-1].rows == 12_000
-    assert 0.5 < told[-1].share < 1
-    assert told[-2].seconds_left is not None
-    assert [progress.share for progress in told] == sorted(progress.share for progress in told)
+    await registers_flows.import_files(db, IrsBmfReader(), [file], as_of=MARCH, report=reported.append)
+    stages = [progress.stage for progress in reported]
+    assert stages == ["reading"] * 3 + ["merging"] * (len(reported) - 3)
+    assert reported[-1].rows == 12_000
+    assert 0.5 < reported[-1].share < 1
+    assert reported[-2].seconds_left is not None
+    assert [progress.share for progress in reported] == sorted(progress.share for progress in reported)
 
 
 async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: Iterator[Path]) -> None:

@@ -123,17 +123,17 @@ async def test_all_reasons_are_told_at_once_with_the_bad_rows(db: Database, tmp_
     rows = [{**row, "EIN": "12345"} if nth % 3 else {**row, "ASSET_AMT": ""} for nth, row in enumerate(GOOD)]
     with pytest.raises(LoadQuarantined) as caught:
         await load(db, write(tmp_path / "bad.csv", rows), as_of=MARCH)
-    told = " ".join(caught.value.load.reasons)
+    reported = " ".join(caught.value.load.reasons)
     for part in ("rows are bad", "shrank", "part 'WY'", "ASSET_AMT holds", "data of 2026-04-13 are loaded"):
-        assert part in told
-    kept = (await registers_flows.list_loads(db))[0]
-    assert kept.status == "quarantined"
-    (file,) = kept.files
+        assert part in reported
+    stored = (await registers_flows.list_loads(db))[0]
+    assert stored.status == "quarantined"
+    (file,) = stored.files
     assert file.name == "bad.csv"
     async with db.read() as tx:
         assert await tx.fetchval("select count(*) from register_quarantine") == file.quarantined
         (status,) = await service.list_sources(tx)
-    assert [reasons for _, _, reasons in status.quarantined] == [kept.reasons]
+    assert [reasons for _, _, reasons in status.quarantined] == [stored.reasons]
 
 
 async def test_what_was_put_aside_is_taken_by_force_and_a_good_file_ends_it(db: Database, tmp_path: Path) -> None:

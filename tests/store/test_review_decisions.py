@@ -53,11 +53,11 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
     service.clock.advance(hours=2)
     await one.accept(olive, "The register of 3 March, case 7")
     history = await one.history()
-    [review], [kept] = history.reviews, history.decisions
+    [review], [stored] = history.reviews, history.decisions
     assert (review.status, review.reasons, review.asked_at) == ("decided", REASONS, asked_at)
-    assert review.ended_at == kept.at == asked_at + timedelta(hours=2)
-    assert kept.decision == Decision("accepted", None, olive.id, "The register of 3 March, case 7")
-    assert kept.review_id == review.id
+    assert review.ended_at == stored.at == asked_at + timedelta(hours=2)
+    assert stored.decision == Decision("accepted", None, olive.id, "The register of 3 March, case 7")
+    assert stored.review_id == review.id
     assert history.open is None
     assert await queued(service, tenant) == []
 
@@ -68,8 +68,8 @@ async def test_a_refusal_keeps_reason_and_person(one: Waiting, people: tuple[Ope
     with pytest.raises(UnknownReason, match="'mood' is none of"):
         await one.reject(olive, "mood")
     await one.reject(olive, "not_eligible", "Its register struck it off")
-    [kept] = (await one.history()).decisions
-    assert kept.decision == Decision("rejected", "not_eligible", olive.id, "Its register struck it off")
+    [stored] = (await one.history()).decisions
+    assert stored.decision == Decision("rejected", "not_eligible", olive.id, "Its register struck it off")
 
 
 async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[Operator, Operator]) -> None:
@@ -82,8 +82,8 @@ async def test_a_reversal_is_a_decision_of_its_own(one: Waiting, people: tuple[O
         await reviews.record_decision(tx, one.subject, again)
     history = await one.history()
     assert [review.status for review in history.reviews] == ["decided", "decided"]
-    assert [kept.decision.by for kept in history.decisions] == [olive.id, otto.id]
-    assert [kept.review_id for kept in history.decisions] == [review.id for review in history.reviews]
+    assert [stored.decision.by for stored in history.decisions] == [olive.id, otto.id]
+    assert [stored.review_id for stored in history.decisions] == [review.id for review in history.reviews]
 
 
 async def test_nobody_decides_what_they_were_not_shown(one: Waiting, people: tuple[Operator, Operator]) -> None:
@@ -122,9 +122,9 @@ async def test_while_somebody_holds_it_nobody_else_decides(one: Waiting, people:
     for attempt in (one.accept, one.reject, one.release):
         with pytest.raises(ClaimedByAnother) as refused:
             await attempt(otto)
-        told = str(refused.value)
-        assert told == f"{olive.name} ({olive.id}) holds it until {seen.claimed_until:%Y-%m-%d %H:%M} UTC."
-        assert "\n" not in told
+        reported = str(refused.value)
+        assert reported == f"{olive.name} ({olive.id}) holds it until {seen.claimed_until:%Y-%m-%d %H:%M} UTC."
+        assert "\n" not in reported
     await one.accept(olive)
 
 
@@ -205,8 +205,8 @@ async def test_what_rules_decide_alone_is_kept_too(service: Service, api: Client
     async with service.db.write() as tx:
         await reviews.withdraw(tx, one.subject)
         await reviews.record_decision(tx, one.subject, alone)
-    [kept] = (await one.history()).decisions
-    assert (kept.decision, kept.review_id) == (alone, None)
+    [stored] = (await one.history()).decisions
+    assert (stored.decision, stored.review_id) == (alone, None)
     with pytest.raises(ReviewNotOpen, match="It was rejected by rules"):
         await one.accept((await reviewers(service))[0])
 

@@ -66,8 +66,8 @@ class Both:
             found = await self.ours.search(types, request, position=found.previous)
             way.append((expected, found))
         assert found.previous is None
-        for theirs, ours in way:
-            assert [one.id for one in ours.resources] == [one.id for one in theirs.resources], asked
+        for other, ours in way:
+            assert [one.id for one in ours.resources] == [one.id for one in other.resources], asked
 
 
 def drawn() -> list[dict[str, Any]]:
@@ -102,13 +102,13 @@ async def both(postgres_server: PostgresServer) -> AsyncIterator[Both]:
         for name, members in (("a", ids[:9]), ("B%", ids[5:20]), ("é", [])):
             group = {"displayName": name, "members": [{"value": one} for one in members]}
             await ours.create(TYPES["Group"], scim_rows.model("Group").model_validate(group))
-        theirs = InMemoryStorage()
+        other = InMemoryStorage()
         everything = [(await ours.search([type_], asking(kind))).resources for kind, type_ in TYPES.items()]
-        theirs.resources = [one for found in everything for one in found]
-        assert len(theirs.resources) == USERS + 3
-        known = [str(one.id) for one in theirs.resources]
+        other.resources = [one for found in everything for one in found]
+        assert len(other.resources) == USERS + 3
+        known = [str(one.id) for one in other.resources]
         also = [known[0][:-3], known[1][-4:], 'W/"1"', scim_filters.CORE]
-        yield Both(ours, theirs, scim_filters.filters([*known, *also]))
+        yield Both(ours, other, scim_filters.filters([*known, *also]))
 
 
 @OF_FILTERS

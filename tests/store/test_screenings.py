@@ -218,12 +218,12 @@ async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk,
     assert (await desk.known()).status("sanction") == "open"
     assert [one.decision for one in (await desk.look()).matches] == ["open"]
     async with desk.db.read() as tx:
-        told = (await reviews.history_of(tx, matches.subject_of(match))).decisions
-    assert [(one.decision.verdict, one.decision.by) for one in told] == [
+        reported = (await reviews.history_of(tx, matches.subject_of(match))).decisions
+    assert [(one.decision.verdict, one.decision.by) for one in reported] == [
         (wrong.verdict, "operator_1"),
         ("reopened", "operator_2"),
     ]
-    assert told[-1].decision.note == "It was about another one"
+    assert reported[-1].decision.note == "It was about another one"
     await desk.decide(match, SAME)
     assert (await desk.known()).status("sanction") == "confirmed"
 
@@ -270,12 +270,12 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     async with desk.db.write() as tx:
         await matches.delete_subject(tx, desk.who)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
-        kept = await tx.fetchrow(
+        stored = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"
         )
         keys = [row["entry_key"] for row in await tx.fetch("select entry_key from screening_match")]
     assert tuple(left or ()) == ([], [], [], None, False)
-    assert tuple(kept or ()) == ([], {}, {}, None, None, False)
+    assert tuple(stored or ()) == ([], {}, {}, None, None, False)
     assert keys == [f"erased {match.id}"]
     assert await desk.open(match) is None
 
@@ -284,13 +284,13 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     alone: Service, partner: Partner, lists: Lists
 ) -> None:
     await lists.load(listing(1, AQSA))
-    desk, other = Desk(alone, partner, 1), Desk(alone, partner, 2)
-    await desk.look("Zavod imeni Degtyareva")
+    portal, other = Desk(alone, partner, 1), Desk(alone, partner, 2)
+    await portal.look("Zavod imeni Degtyareva")
     await other.look("Zavod imeni Degtyareva")
     async with alone.db.write() as tx:
         await matches.unwatch(tx, other.who)
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()
-    assert (await desk.known()).status("sanction") == "open"
+    assert (await portal.known()).status("sanction") == "open"
     assert (await other.known()).status("sanction") == "clear"

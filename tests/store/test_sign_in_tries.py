@@ -49,10 +49,10 @@ async def test_an_unknown_name_takes_as_long_as_a_wrong_password(ada: Account, t
     took: dict[str, list[float]] = {"known": [], "unknown": []}
     for round_ in range(3):
         for kind, name in (("known", ada.name), ("unknown", f"nobody-{tenant.name}-{round_}")):
-            began = process_time()
+            started = process_time()
             with pytest.raises(SignInFailed):
                 await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, name, WRONG, ada.home)
-            took[kind].append(process_time() - began)
+            took[kind].append(process_time() - started)
     assert 1 / 3 < median(took["known"]) / median(took["unknown"]) < 3
 
 
@@ -115,14 +115,14 @@ async def test_the_cookie_of_a_device_is_its_persons_own_and_ends(small_world: A
     ada = small_world
     cookie = (await ada.enter()).device
     epoch = 1  # of the first password
-    vault, wall = ada.service.db.deployment.vault, ada.service.clock.real_now()
+    vault, real_now = ada.service.db.deployment.vault, ada.service.clock.real_now()
     other = replace(ada.person, id=ada.realm.id)
-    assert sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, wall)
-    assert not sign_ins.read_device_cookie(vault, other, epoch, cookie, wall)
-    assert not sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, wall + timedelta(days=180))
-    assert not sign_ins.read_device_cookie(vault, ada.person, epoch + 1, cookie, wall)
+    assert sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, real_now)
+    assert not sign_ins.read_device_cookie(vault, other, epoch, cookie, real_now)
+    assert not sign_ins.read_device_cookie(vault, ada.person, epoch, cookie, real_now + timedelta(days=180))
+    assert not sign_ins.read_device_cookie(vault, ada.person, epoch + 1, cookie, real_now)
     for broken in (None, "", "x", "é", cookie[:-2]):
-        assert not sign_ins.read_device_cookie(vault, ada.person, epoch, broken, wall)
+        assert not sign_ins.read_device_cookie(vault, ada.person, epoch, broken, real_now)
 
 
 async def test_many_names_from_one_network_are_slowed(small_world: Account) -> None:

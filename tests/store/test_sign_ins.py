@@ -363,11 +363,11 @@ async def _everything(database: TestDatabase) -> bytes:
         names = await connection.fetch(
             "select table_name from information_schema.tables where table_schema = 'public' and table_type like 'BASE%'"
         )
-        kept = []
+        stored = []
         for (name,) in names:
             for row in await connection.fetch(f'select * from "{name}"') if name != "sandbox_mail" else []:
-                kept += [value if isinstance(value, bytes) else str(value).encode() for value in row.values()]
-        return b"\n".join(kept)
+                stored += [value if isinstance(value, bytes) else str(value).encode() for value in row.values()]
+        return b"\n".join(stored)
     finally:
         await connection.close()
 

@@ -97,7 +97,10 @@ async def test_revoked_reinstated_and_listed_again_by_the_day_of_each_list(world
     await world.listing(IrsRevocationsReader(), APRIL, revoked(GONE, "15-NOV-2025", "08-APR-2026"))
     gone = await world.body(GONE)
     assert (gone.active, gone.inactive_reason) == (False, "revoked")  # the master file is older than the posting
-    assert [(told.code, told.data_as_of) for told in gone.sources] == [("irs-bmf", MARCH), ("irs-revocations", APRIL)]
+    assert [(reported.code, reported.data_as_of) for reported in gone.sources] == [
+        ("irs-bmf", MARCH),
+        ("irs-revocations", APRIL),
+    ]
     # Dated back to the day of the revocation itself.
     await world.listing(IrsRevocationsReader(), MAY, revoked(GONE, "15-NOV-2025", "08-APR-2026", "15-NOV-2025"))
     assert (await world.body(GONE)).active

@@ -116,19 +116,19 @@ async def test_v8_no_statement_gets_round_it(service: Service) -> None:
     ada = await add(service, "administrator", "finance")
     bo = await add(service, "finance", who=ada)
     async with service.db.write() as tx:
-        begun = await operators.record_approval(tx, ada, "payouts.release", "x", SEEN, "n", "finance")
+        started = await operators.record_approval(tx, ada, "payouts.release", "x", SEEN, "n", "finance")
     finish = """
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3
     where id = $1
     """
-    assert await refused(service, finish, begun.id, bo.id, begun.first.at) == "approval_independent"
+    assert await refused(service, finish, started.id, bo.id, started.first.at) == "approval_independent"
     at_once = """
     insert into approval (id, action, subject, fingerprint, first_by, first_at, first_note, expires_at, second_by,
         second_at, second_note, outcome, ended_at)
     select $2, action, 'y', fingerprint, first_by, first_at, first_note, expires_at, $3, first_at, 'x', 'approved',
         first_at from approval where id = $1
     """
-    assert await refused(service, at_once, begun.id, bo.id, bo.id) == "approval_independent"
+    assert await refused(service, at_once, started.id, bo.id, bo.id) == "approval_independent"
     forget = "delete from operator_access_grant where person_id = $1"
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with service.db.write() as tx:
@@ -166,8 +166,8 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
             async with service.db.write() as tx:
                 await tx.execute(release, organisation, who)
     async with service.db.read() as tx:
-        said = await tx.fetch("select details from audit_entry where action = 'two_people.set' order by n")
-    assert [row["details"]["required"] for row in said] == [True, False, True]
+        stated = await tx.fetch("select details from audit_entry where action = 'two_people.set' order by n")
+    assert [row["details"]["required"] for row in stated] == [True, False, True]
 
 
 async def test_production_takes_two_unless_told(service: Service) -> None:
@@ -269,8 +269,10 @@ async def test_an_address_and_a_name_are_corrected(service: Service) -> None:
         with pytest.raises(IncorrectParams):
             await operators.update_details(tx, by(tx, ada), bo.id, email="bo@")
         rows = await tx.fetch("select details from audit_entry where action = 'operator.changed' order by n")
-        told = await tx.fetch("select payload ->> 'to' as \"to\" from job where payload ->> 'kind' = 'email_changed'")
-    assert [row["to"] for row in told] == [bo.email]
+        reported = await tx.fetch(
+            "select payload ->> 'to' as \"to\" from job where payload ->> 'kind' = 'email_changed'"
+        )
+    assert [row["to"] for row in reported] == [bo.email]
     assert (changed.user_name, changed.email, changed.shown_name) == (
         "bo.okafor@example.org", "bo.okafor@example.org", "Bo Okafor",
     )  # fmt: skip

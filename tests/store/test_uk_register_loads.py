@@ -81,17 +81,17 @@ async def test_a_page_in_the_place_of_an_extract_is_put_into_quarantine(db: Data
     page = File(b"<html><body>We are sorry</body></html>\n", "publicextract.charity.txt")
     with pytest.raises(LoadQuarantined, match="has no column"):
         await load(db, "ccew", *written(tmp_path / "ccew", page), as_of=None)
-    (kept,) = await fetch(db, "select status from register_load")
-    assert kept["status"] == "quarantined"
+    (stored,) = await fetch(db, "select status from register_load")
+    assert stored["status"] == "quarantined"
 
 
 async def test_removed_in_a_later_extract(db: Database, tmp_path: Path) -> None:
-    kept = charity(1, registered_charity_number=ROYAL)
-    await load(db, "ccew", *written(tmp_path / "first", ccew_text("charity", [kept, charity(2)])), as_of=FIRST)
+    stored = charity(1, registered_charity_number=ROYAL)
+    await load(db, "ccew", *written(tmp_path / "first", ccew_text("charity", [stored, charity(2)])), as_of=FIRST)
     gone = charity(2, charity_registration_status="Removed", date_of_removal="2023-10-01")
     event = said(2, event_type="Asset transfer out", date_of_event="2023-10-01", assoc_organisation_number="1")
     files = written(
-        tmp_path / "second", ccew_text("charity", [kept, gone]), ccew_text("charity_event_history", [event])
+        tmp_path / "second", ccew_text("charity", [stored, gone]), ccew_text("charity_event_history", [event])
     )
     made = await load(db, "ccew", *files, as_of=SECOND)
     assert (made.rows, made.added) == (2, 0)

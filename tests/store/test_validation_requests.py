@@ -178,11 +178,11 @@ async def test_a_document_of_another_partner_is_no_evidence(service: Service, ap
 
 async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(service: Service, tenant: Tenant) -> None:
     new = UnlistedOrganisation(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
-    theirs = (await service.tenant()).partner
+    other = (await service.tenant()).partner
     async with service.db.write() as tx:
         ours = await organisations.find_or_create_own(tx, tenant.partner, new)
         assert (await organisations.find_or_create_own(tx, tenant.partner, new)).id == ours.id
-        second = await organisations.find_or_create_own(tx, theirs, new)
+        second = await organisations.find_or_create_own(tx, other, new)
         assert second.id != ours.id
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
@@ -193,7 +193,7 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(serv
             await organisations.publish(tx, second.id)
         with pytest.raises(NotFound):
             await organisations.publish(tx, ours.id)
-        found = await organisations.find_by_key(tx, theirs, factories.IRS, "987654321")
+        found = await organisations.find_by_key(tx, other, factories.IRS, "987654321")
         assert found is not None
         assert found.id == ours.id
 

@@ -115,10 +115,10 @@ async def test_every_move_is_kept_with_its_moment(service: Service, pending: UUI
     async with service.db.write() as tx:
         await decide(tx, pending, "pending")
     async with service.db.read() as tx:
-        kept = await tx.fetch(
+        stored = await tx.fetch(
             "select resource, from_status, to_status from state_change where resource_id = $1 order by id", pending
         )
-    assert [tuple(row) for row in kept] == [(RECORD, "pending", "rejected"), (RECORD, "rejected", "pending")]
+    assert [tuple(row) for row in stored] == [(RECORD, "pending", "rejected"), (RECORD, "rejected", "pending")]
 
 
 @pytest.mark.parametrize("missing", CHECKS)
@@ -321,12 +321,12 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
         assert await verifications.expire_due(tx, 100) == 1
         assert await verifications.expire_due(tx, 100) == 0
     async with service.db.read() as tx:
-        told = await tx.fetchval(
+        reported = await tx.fetchval(
             "select count(*) from event where partner_id = $1 and created_at = $2",
             tenant.partner.id,
             service.clock.now(),
         )
-    assert told == 2
+    assert reported == 2
 
 
 async def test_the_next_moment_is_that_of_the_oldest_pending_one(service: Service, api: Client) -> None:

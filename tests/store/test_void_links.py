@@ -120,14 +120,14 @@ async def test_the_second_step_ends_with_all_sign_ins(ada: Account) -> None:
 async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(ada: Account) -> None:
     mine, thief = await ada.enter(), Browser("9.9.9.9", FIREFOX)
     stolen = (await ada.enter(browser=thief)).device
-    kept = await account.change_password(ada.service.db, ada.person, mine.sign_in, NEW, ada.home)
+    stored = await account.change_password(ada.service.db, ada.person, mine.sign_in, NEW, ada.home)
     assert await found(ada, mine.secret)
 
     async def told() -> int:
         return len([subject for subject, _ in await ada.mails() if "new sign-in" in subject])
 
     before = await told()
-    assert isinstance(await ada.enter(NEW, replace(ada.home, device=kept)), NewSignIn)
+    assert isinstance(await ada.enter(NEW, replace(ada.home, device=stored)), NewSignIn)
     assert await told() == before, "the browser in which it was changed is known"
     await ada.enter(NEW, Browser("9.9.9.10", FIREFOX, stolen))
     assert await told() == before + 1

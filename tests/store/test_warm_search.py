@@ -37,10 +37,10 @@ async def test_what_search_reads_is_read_by_the_service_where_the_server_can(emp
 async def test_nobody_else_may_have_it_read(empty_database: TestDatabase) -> None:
     connection = await asyncpg.connect(empty_database.server.superuser_url(empty_database.name))
     try:
-        told = await connection.fetchval(
+        reported = await connection.fetchval(
             "select array_agg(grantee::regrole::text order by 1) from pg_proc, aclexplode(proacl) "
             "where proname = 'prewarm_search' and grantee <> proowner"
         )
     finally:
         await connection.close()
-    assert told == ["almoner_app"]
+    assert reported == ["almoner_app"]

@@ -85,14 +85,14 @@ async def test_a_newer_file_ends_and_begins_entries_and_overwrites_none(db: Data
     assert (second.added, second.removed, second.changed) == (1, 1, 1)
     async with db.read() as tx:
         changes = await service.get_load_changes(tx, second.id)
-        kept = await tx.fetch("select entry_key, since_load, until_load from watchlist_entry order by id")
+        stored = await tx.fetch("select entry_key, since_load, until_load from watchlist_entry order by id")
     assert [one.listed.key for one in changes.added] == ["9"]
     assert [one.listed.key for one in changes.removed] == ["4"]
     assert [(old.listed.programmes, new.listed.programmes) for old, new in changes.changed] == [
         (("SDGT",), ("SDGT", "FTO"))
     ]
-    assert {row["since_load"] for row in kept} == {first.id, second.id}
-    assert len(kept) == 6
+    assert {row["since_load"] for row in stored} == {first.id, second.id}
+    assert len(stored) == 6
 
 
 async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
@@ -106,10 +106,10 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
     async with db.read() as tx:
         (version,) = await service.list_versions(tx)
         (refused,) = await service.list_refused_loads(tx)
-        told = await tx.fetch("select type from internal_event order by id")
+        reported = await tx.fetch("select type from internal_event order by id")
     assert version.load.id == first.id
     assert refused.reasons == ("it has 2 entries, and every whole list has at least 3",)
-    assert [row["type"] for row in told] in (
+    assert [row["type"] for row in reported] in (
         [],
         ["internal.watchlist_refused"],
         ["internal.watchlist_loaded", "internal.watchlist_refused"],

@@ -78,10 +78,10 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
         (match,) = (await matches.get_result(tx, decided.who)).matches
-        (told,) = (await reviews.history_of(tx, matches.subject_of(match))).decisions
-    assert told.decision.by == "operator_1"
-    assert told.decision.note is not None
-    assert told.decision.note.endswith(DECISIONS[decision].note or "")
+        (reported,) = (await reviews.history_of(tx, matches.subject_of(match))).decisions
+    assert reported.decision.by == "operator_1"
+    assert reported.decision.note is not None
+    assert reported.decision.note.endswith(DECISIONS[decision].note or "")
 
 
 async def test_who_is_otherwise_in_the_whole_list_is_asked_about(alone: Service, lists: Lists) -> None:

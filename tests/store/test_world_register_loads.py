@@ -80,7 +80,7 @@ async def test_facts_from_another_list_make_no_bodies(db: Database) -> None:
     (row,) = await fetch(
         db, f"select record from register_entry where source = 'au-dgr' and number_key = '{UNIVERSITY}'"
     )
-    assert [told["facts"]["item"] for told in row["record"]["rows"]] == ["Item 1", "Item 2"]
+    assert [reported["facts"]["item"] for reported in row["record"]["rows"]] == ["Item 1", "Item 2"]
 
 
 async def test_canada(db: Database) -> None:
@@ -93,7 +93,7 @@ async def test_canada(db: Database) -> None:
     (row,) = await fetch(
         db, "select record from register_entry where source = 'cra-t3010' and number_key = '119219814RR0001'"
     )
-    assert [told["facts"]["year"] for told in row["record"]["rows"]] == ["2015", "2023"]
+    assert [reported["facts"]["year"] for reported in row["record"]["rows"]] == ["2015", "2023"]
     assert before == [
         (row["number_key"], row["active"]) for row in await fetch(db, "select * from organisation order by 1")
     ]
@@ -133,9 +133,9 @@ async def test_france(db: Database) -> None:
 async def test_an_old_number_of_france_leads_to_the_new_one(db: Database, tmp_path: Path) -> None:
     """The files of departments come one by one; what one says of numbers is not what another says."""
     old, waldec = (HAND / f"rna_{kind}_20240101_dpt_75.csv" for kind in ("import", "waldec"))
-    kept = tmp_path / "rna_import_20240101_dpt_75.csv"
-    kept.write_bytes(old.read_bytes().replace(b"751P00054321", b"751P00012345"))
-    await load(db, "rna", kept, waldec)
+    stored = tmp_path / "rna_import_20240101_dpt_75.csv"
+    stored.write_bytes(old.read_bytes().replace(b"751P00054321", b"751P00012345"))
+    await load(db, "rna", stored, waldec)
     with pytest.raises(NotFound) as refused:  # Marseille may list it
         await found(db, "FRA", "RNA", "W131001234")
     assert "0 of 2 parts are loaded (import 75, waldec 75): one of the others may list it" in refused.value.reasons[0]
@@ -172,11 +172,11 @@ async def test_no_person_is_kept_anywhere(db: Database) -> None:
         ("acnc", EXCERPT),
     ):
         await load(db, source, HAND / name)
-    kept = ""
+    stored = ""
     for table in ("organisation", "register_entry", "register_quarantine", "organisation_change"):
-        kept += repr([tuple(row) for row in await fetch(db, f"select * from {table}")]).lower()
+        stored += repr([tuple(row) for row in await fetch(db, f"select * from {table}")]).lower()
     for person in ("roe", "dupont", "johanna", "redacted", "555 0199", "@"):
-        assert f"{person}" not in kept.replace("heroes", ""), person
+        assert f"{person}" not in stored.replace("heroes", ""), person
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ _LEAST_FREE: Final = 6 * 2**30
 def folder(line: str | None = None) -> Path:
     """The folder of this checkout's server; suites that run at the same time (tools/suites.py) have one each."""
     line = os.environ.get("TESTS_LINE", "") if line is None else line
-    kept = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}{line}"
-    return kept if kept.exists() or _has_room() else PROJECT / ".cache" / f"test-cluster{line}"
+    stored = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}{line}"
+    return stored if stored.exists() or _has_room() else PROJECT / ".cache" / f"test-cluster{line}"
 
 
 def _has_room() -> bool:

@@ -77,8 +77,8 @@ async def refused(api: Client, body: dict[str, Any]) -> tuple[int, str, list[str
 async def cancel(api: Client, record: dict[str, Any]) -> tuple[int, str]:
     """Status, and the status of the record or the code of the refusal."""
     answer = await api.post(f"{PATH}/{record['id']}/cancel")
-    said = answer.json()
-    return answer.status_code, said["data"]["status"] if "data" in said else said["error"]["code"]
+    stated = answer.json()
+    return answer.status_code, stated["data"]["status"] if "data" in stated else stated["error"]["code"]
 
 
 async def told(service: Service, api: Client) -> list[dict[str, Any]]:

@@ -110,9 +110,9 @@ class FakeProvider:
         if not moment.isdigit() or given != _signature(moment, body) or abs(at.timestamp() - int(moment)) > 300:
             raise WebhookRefused("the signature is wrong")
         try:
-            told = json.loads(body)
-            about: Literal["payment", "dispute"] = "dispute" if told["type"].startswith("dispute.") else "payment"
-            return ProviderEvent(told["id"], told["type"], told["payment"], told["livemode"], about)
+            reported = json.loads(body)
+            about: Literal["payment", "dispute"] = "dispute" if reported["type"].startswith("dispute.") else "payment"
+            return ProviderEvent(reported["id"], reported["type"], reported["payment"], reported["livemode"], about)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WebhookRefused("the body is no notice") from error
 
@@ -123,8 +123,8 @@ class FakeProvider:
 
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
-        tries = self.payments[payment].tries + 1
-        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": tries, **changed})
+        attempts = self.payments[payment].tries + 1
+        return self.become(payment, ProviderStatus.SUCCEEDED, **{"tries": attempts, **changed})
 
     def open_dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
         """The donor's bank wants the payment back, or ``minor`` of it."""

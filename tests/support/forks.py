@@ -30,17 +30,17 @@ _STREAMS: Final = 3
 
 def run(words: Sequence[str], environment: Mapping[str, str], typed: str = "") -> tuple[int, str]:
     """Do a command; its status as a shell shows it, and all that it printed. ``typed`` is short."""
-    ours, theirs = socket.socketpair()
+    ours, other = socket.socketpair()
     stdin, feeding = os.pipe()
     printing, stdout = os.pipe()
     with ours, os.fdopen(printing, "rb") as printed:
-        with theirs, os.fdopen(feeding, "wb") as to_type, os.fdopen(stdin), os.fdopen(stdout, "ab"):
+        with other, os.fdopen(feeding, "wb") as to_type, os.fdopen(stdin), os.fdopen(stdout, "ab"):
             to_type.write(typed.encode())
             to_type.flush()
             ours.sendall(json.dumps([list(words), dict(environment)]).encode())
             ours.shutdown(socket.SHUT_WR)
             with _TURN:
-                socket.send_fds(_waiting(), [_BEGIN], [stdin, stdout, theirs.fileno()])
+                socket.send_fds(_waiting(), [_BEGIN], [stdin, stdout, other.fileno()])
         shown = printed.read().decode()
         status = _all(ours)
     assert status, f"the process that waits for commands is gone; last: {words}"
@@ -53,13 +53,13 @@ _TURN: Final = threading.Lock()
 @cache
 def _waiting() -> socket.socket:
     """To the process that waits."""
-    ours, theirs = socket.socketpair()
-    command = [sys.executable, "-m", "tests.support.forks", str(theirs.fileno())]
+    ours, other = socket.socketpair()
+    command = [sys.executable, "-m", "tests.support.forks", str(other.fileno())]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    with theirs:
+    with other:
         process = subprocess.Popen(
-            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+            command, env=environment, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
         )
 
     def end() -> None:
@@ -78,8 +78,8 @@ def _next(control: socket.socket) -> bool:
     """Wait for commands and begin each; True in the process that is to do one, False when nobody asks any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those ended that wait for a command
     while True:
-        begun, streams, _, _ = socket.recv_fds(control, len(_BEGIN), _STREAMS)
-        if not begun:
+        started, streams, _, _ = socket.recv_fds(control, len(_BEGIN), _STREAMS)
+        if not started:
             return False
         if os.fork() == 0:
             control.close()

@@ -179,10 +179,10 @@ class World:
         self.names += 1
         async with self.service.db.write() as tx:
             donation = uuid_of(self.service, "donation", chosen.id)
-            begun = await refunds.begin_refund(
+            started = await refunds.begin_refund(
                 tx, ALL_PARTNERS, donation, minor, DisbursementRules(), started_by=BY, note="asked by mail"
             )
-            await refunds.record_manual_refund(tx, begun.id, f"{chosen.id} {self.names}", "sent", BY)
+            await refunds.record_manual_refund(tx, started.id, f"{chosen.id} {self.names}", "sent", BY)
         chosen.refunded += minor
 
     async def reassign(self) -> None:

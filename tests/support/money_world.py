@@ -198,9 +198,9 @@ class World(Directly, Back, Claiming, Transferring):
             await self._tell(payment.id, self.chance.randint(1, 10))
 
     async def _tell(self, payment: str, times: int) -> None:
-        told = notice(payment, at=self.service.clock.real_now())
+        reported = notice(payment, at=self.service.clock.real_now())
         event = self.provider.parse_webhook(
-            {name.lower(): value for name, value in told[1].items()}, told[0], self.service.clock.real_now()
+            {name.lower(): value for name, value in reported[1].items()}, reported[0], self.service.clock.real_now()
         )
         for _ in range(times):
             await donations_flows.handle_provider_webhook(self.work, event)
@@ -230,7 +230,7 @@ class World(Directly, Back, Claiming, Transferring):
         await self._report(CURRENCY, [line for line in lines if line not in self.reported or wrong], wrong=wrong)
 
     async def _report(self, currency: str, lines: Iterable[Told], *, wrong: bool = False) -> None:
-        if not (rows := [self._line(told, wrong=wrong) for told in lines]):
+        if not (rows := [self._line(reported, wrong=wrong) for reported in lines]):
             return
         self.reports += 1
         head = f"report {self.reports},{self.service.clock.now():%Y-%m-%d},{currency}"

@@ -187,9 +187,9 @@ class Back:
             lost = await tx.fetch("select * from dispute where status = 'lost' and donation_id is not null")
         assert not [dict(row) for row in refunds if row["status"] == "pending"], "every refund has ended"
         for row in refunds:
-            amount, borne, back = row["amount_minor"], row["deducted_minor"], row["restored_minor"]
-            posted["donation_refund_started"] += borne > 0
-            posted["donation_refund_fee_covered"] += amount > borne
+            amount, absorbed, back = row["amount_minor"], row["deducted_minor"], row["restored_minor"]
+            posted["donation_refund_started"] += absorbed > 0
+            posted["donation_refund_fee_covered"] += amount > absorbed
             posted["donation_refund_sent"] += row["status"] == "sent"
             posted["donation_refund_reversed"] += bool(back)
             posted["donation_refund_fee_restored"] += back is not None and back < amount
@@ -209,7 +209,7 @@ class Back:
                 row["provider_payment"]: ids.text("donation", row["donation_id"])
                 for row in await tx.fetch("select * from payment where status = 'succeeded'")
             }
-            kept = {
+            stored = {
                 row["provider_dispute"]
                 for row in await tx.fetch("select * from dispute where disbursed and recovered_minor is null")
             }
@@ -221,7 +221,7 @@ class Back:
                 found[of[payment]] += made.money.minor
         for payment, disputes in self.provider.disputed.items():
             for one in disputes:
-                if payment in of and one.status is DisputeStatus.LOST and one.id not in kept:
+                if payment in of and one.status is DisputeStatus.LOST and one.id not in stored:
                     found[of[payment]] += one.money.minor
         for row in by_bank:
             found[ids.text("donation", row["donation_id"])] += self.by_bank.get(row["id"], 0)
@@ -235,8 +235,8 @@ class Back:
             }
         refunds = sum(made.money.minor for of, made in self.provider.refunds.values() if of in gifts)
         lost = [one for of, all_ in self.provider.disputed.items() if of in gifts for one in all_]
-        drawn = sum(one.money.minor for one in lost if one.status is DisputeStatus.LOST)
-        return refunds + drawn + sum(self.by_bank.values())
+        debited = sum(one.money.minor for one in lost if one.status is DisputeStatus.LOST)
+        return refunds + debited + sum(self.by_bank.values())
 
     def refunded(self, donations: list[dict[str, Any]]) -> int:
         """What partners read of all that went back to whoever paid a gift."""

@@ -20,7 +20,7 @@ DATA: Final = {"QQ", "Partner", "Almoner"}
 def catalogues(folder: Path) -> TranslationCatalogues:
     """Catalogues whose English says ``⟦give.submit¦Çöñtîñüé tö päymeñt ẋẋẋ⟧``; written to the folder."""
     english = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
-    (folder / "en.json").write_text(json.dumps({key: _marked(key, said) for key, said in english.items()}), "utf-8")
+    (folder / "en.json").write_text(json.dumps({key: _marked(key, stated) for key, stated in english.items()}), "utf-8")
     return TranslationCatalogues(folder)
 
 

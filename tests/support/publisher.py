@@ -18,18 +18,18 @@ class Publisher:
     async def __call__(self, request: Received, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""
         headers, sent = request.headers, {"ETag": self.etag, "Last-Modified": self.modified}
-        said = {name: value for name, value in sent.items() if value}
+        stated = {name: value for name, value in sent.items() if value}
         if (self.etag and headers.get("if-none-match") == self.etag) or (
             self.modified and headers.get("if-modified-since") == self.modified
         ):
-            await _send(writer, reply(304, b"", **said))
+            await _send(writer, reply(304, b"", **stated))
             return
         start = 0
         if "range" in headers and headers.get("if-range") in (self.etag, self.modified):
             start = int(headers["range"].removeprefix("bytes=").removesuffix("-"))
         body = self.content[start:]
         whole = f"bytes {start}-{len(self.content) - 1}/{len(self.content)}"
-        answer = reply(206, body, **said, Content_Range=whole) if start else reply(200, body, **said)
+        answer = reply(206, body, **stated, Content_Range=whole) if start else reply(200, body, **stated)
         if self.cuts:
             head = len(answer) - len(body)
             await _send(writer, answer[: head + self.cuts.pop(0)])

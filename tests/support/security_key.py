@@ -66,8 +66,8 @@ class SecurityKey:
         return self._answer(response | lies)
 
     def _client_data(self, kind: str, challenge: str) -> bytes:
-        told = {"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": False}
-        return json.dumps(told).encode()
+        reported = {"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": False}
+        return json.dumps(reported).encode()
 
     def _data(self, party: str, flags: int) -> bytes:
         if self.count is not None:

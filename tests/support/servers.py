@@ -88,11 +88,11 @@ def running(data: Path, password: str, *options: str) -> Iterator[OwnServer]:
     account.chown(sockets)
     given = [part for option in (*_FAST, "listen_addresses=", *options) for part in ("-c", option)]
     log = data.with_name(f"{data.name}.log")
-    with log.open("ab") as said:
+    with log.open("ab") as stated:
         process = subprocess.Popen(
             [program("postgres"), "-D", data, "-k", sockets, "-p", "5432", *given],
-            stdout=said,
-            stderr=said,
+            stdout=stated,
+            stderr=stated,
             **account.popen_arguments(),
         )
     server = OwnServer(data, sockets, password, process)

@@ -60,9 +60,9 @@ class AtStripe:
 
     async def deliver(self, *, times: int = 1) -> list[int]:
         """Stripe tells what has happened, each notice so many times; the answers."""
-        told = [notice for notice in self.stripe.account.notices for _ in range(times)]
+        reported = [notice for notice in self.stripe.account.notices for _ in range(times)]
         self.stripe.account.notices.clear()
-        return [(await self.send(notice)).status_code for notice in told]
+        return [(await self.send(notice)).status_code for notice in reported]
 
     async def send(self, notice: Thing | bytes, **changed: Any) -> httpx.Response:
         """One notice, signed by Stripe; ``at``: when."""

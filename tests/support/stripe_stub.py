@@ -193,15 +193,15 @@ class StripeStub:
         session = self.account.sessions.get(request.path_params["id"])
         if session is None or session["status"] != "open":
             return HTMLResponse("This page has expired.", status_code=404)
-        told = ""
+        reported = ""
         if request.method == "POST":
             form = dict(parse_qsl((await request.body()).decode()))
             self.account.pay_with_card(session["id"], form.get("card", "").replace(" ", ""))
             if session["status"] == "complete":
                 return RedirectResponse(session["success_url"], 303)
-            told = "Your card was declined."
+            reported = "Your card was declined."
         shown = {name: escape(str(session[key])) for name, key in _SHOWN.items()}
-        return HTMLResponse(PAGE.format(told=told, **shown))
+        return HTMLResponse(PAGE.format(told=reported, **shown))
 
     def _listed(self, found: list[Thing], asked: Thing) -> Thing:
         after = asked.get("starting_after")

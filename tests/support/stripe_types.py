@@ -77,8 +77,8 @@ def _type(hint: Any) -> Any:
 
 def _union(given: tuple[Any, ...]) -> Any:
     listed = any(typing.get_origin(one) is Literal for one in given)
-    kept = tuple(one for one in given if not (listed and one is str) and one is not NoneType)
-    return Union[tuple(_type(one) for one in kept)]  # noqa: UP007 - put together here
+    stored = tuple(one for one in given if not (listed and one is str) and one is not NoneType)
+    return Union[tuple(_type(one) for one in stored)]  # noqa: UP007 - put together here
 
 
 def nested(pairs: list[tuple[str, str]]) -> Form:

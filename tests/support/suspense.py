@@ -47,8 +47,8 @@ async def held(giving: Giving) -> UnallocatedPayment:
 
 async def held_for(giving: Giving, reason: str, **tampered: object) -> UnallocatedPayment:
     """Money that is held for this reason, as life makes it; with what is ``tampered`` for another one, it may be."""
-    begun = gift(2500)
-    await giving.begin(begun)
+    started = gift(2500)
+    await giving.begin(started)
     payment = giving.provider.only()
     changed: dict[str, dict[str, object]] = {
         "short": {"money": Money(2499, "USD")},
@@ -66,7 +66,7 @@ async def held_for(giving: Giving, reason: str, **tampered: object) -> Unallocat
             giving.provider.become(payment, ProviderStatus.CANCELLED)
             await giving.come_back()
             giving.service.clock.advance(DAY - MOMENT)
-            await giving.begin(begun)
+            await giving.begin(started)
             payment = next(one for one in giving.provider.payments if one != payment)
             giving.service.clock.advance(timedelta(minutes=61))
         case "paid_twice":

@@ -71,15 +71,15 @@ def _given(service: Service, settings: dict[str, str]) -> dict[str, Any]:
 def at_a_tty(service: Service, home: Path, typed: str, *words: str) -> str:
     """A command at a true terminal, where ``typed`` answers its first question: all that the screen shows."""
     given = {**_given(service, {}), "data_dir": str(home)}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
-    environment = {**kept, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**stored, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    screen, theirs = pty.openpty()
+    screen, other = pty.openpty()
     command = [sys.executable, "-m", "almoner", *words]
     process = subprocess.Popen(
-        command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        command, env=environment, stdin=other, stdout=other, stderr=other, start_new_session=True
     )
-    os.close(theirs)
+    os.close(other)
     shown = b""
     with suppress(OSError):  # the other end is closed when the command has ended
         while part := os.read(screen, 1024):
@@ -98,13 +98,13 @@ def in_process(service: Service, home: Path, by: Operator | None = None, **setti
     environment = {f"ALMONER_{name.upper()}": value for name, value in given.items()}
 
     async def typed(*words: str) -> tuple[int, str]:
-        told = await asyncio.to_thread(CliRunner().invoke, commands, words, env=environment)
-        failed = told.exception
+        reported = await asyncio.to_thread(CliRunner().invoke, commands, words, env=environment)
+        failed = reported.exception
         if failed is None or isinstance(failed, SystemExit):
-            return told.exit_code, told.output
+            return reported.exit_code, reported.output
         if (line := explain(failed)) is None:
             raise failed
-        return told.exit_code, f"{line}\n"
+        return reported.exit_code, f"{line}\n"
 
     return typed
 
@@ -114,10 +114,10 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
 
     Each command is a process of its own (``forks``). ``settings`` without their prefix.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     given = {**_given(service, settings), "data_dir": str(home)}
     environment = {
-        **kept,
+        **stored,
         **{f"ALMONER_{name.upper()}": value for name, value in given.items()},
         "PYTHONPATH": os.pathsep.join(sys.path),
         "LOGNAME": "somebody else",  # who decides is the token's, whatever the environment says

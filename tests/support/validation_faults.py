@@ -155,12 +155,12 @@ def of_requests() -> Iterator[Fault]:
         "requests.organisations_are_seen",
         "update organisation set partner_id = gen_random_uuid() where partner_id is not null",
     )
-    for told in (
+    for reported in (
         "delete from event where type = 'validation_request.approved'",
         "update validation_request set rejected_at = rejected_at - interval '1 s' where status = 'rejected'",
         "update event set type = 'validation_request.approved' where type = 'validation_request.rejected'",
     ):
-        yield Fault("requests.decided_are_told", told)
+        yield Fault("requests.decided_are_told", reported)
 
 
 def of_eligibility() -> Iterator[Fault]:

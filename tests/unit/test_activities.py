@@ -158,7 +158,7 @@ def test_a_row_of_a_load_takes_microseconds() -> None:
     rows = [irs(NTEE_CD=code, SUBSECTION="03", CLASSIFICATION="1000", FOUNDATION="15") for code in rules.NTEE] * 20
     for row in rows:
         activities.tags_of_entry("IRS", row)
-    began = time.process_time()
+    started = time.process_time()
     for row in rows:
         activities.tags_of_entry("IRS", row)
-    assert (time.process_time() - began) / len(rows) < 5e-6
+    assert (time.process_time() - started) / len(rows) < 5e-6

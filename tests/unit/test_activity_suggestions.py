@@ -27,8 +27,8 @@ def test_a_text_gets_sub_tags_the_likeliest_first_with_what_weighed_most() -> No
 
 
 def test_the_command_says_when_there_is_nothing_to_suggest() -> None:
-    told = CliRunner().invoke(commands, ["suggest", "xyz"])
-    assert (told.exit_code, told.output) == (0, "No suggestions for this text.\n")
+    reported = CliRunner().invoke(commands, ["suggest", "xyz"])
+    assert (reported.exit_code, reported.output) == (0, "No suggestions for this text.\n")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12345", "Ελληνικά", "x" * 100_000])
@@ -47,30 +47,33 @@ def test_the_file_knows_sub_tags_alone_and_names_its_licence() -> None:
 
 def test_scores_of_bodies_that_were_learnt_from_have_not_moved() -> None:
     """How good they are on others is in docs/evidence/activities.md: F1 0.53 where the expressions reach 0.36."""
-    bodies = tool.read(SAMPLE)
-    assert len(bodies) == 120
-    own, alone = tool.tally(tool.scored(load_weights(), bodies), bodies, load_weights().threshold), tool.Tally()
-    for one in bodies:
+    organisations = tool.read(SAMPLE)
+    assert len(organisations) == 120
+    own, alone = (
+        tool.tally(tool.scored(load_weights(), organisations), organisations, load_weights().threshold),
+        tool.Tally(),
+    )
+    for one in organisations:
         alone.add(one.matched, one.tags)
     assert own.f1 > 0.85
     assert 0.3 < alone.f1 < 0.45
 
 
 def test_what_is_learnt_is_what_is_packed() -> None:
-    bodies = tool.read(SAMPLE)
-    learnt = tool.learn(bodies, 0.3)
-    read = parse_weights(tool.opened(tool.packed(learnt)))
-    assert (read.threshold, read.intercepts, read.rarity) == (learnt.threshold, learnt.intercepts, learnt.rarity)
-    assert set(read.of) == set(learnt.of)
-    assert all(read.of[feature] == pytest.approx(row) for feature, row in learnt.of.items())
-    assert tool.packed(learnt) == tool.packed(tool.learn(bodies, 0.3))
-    assert tool.tally(tool.scored(read, bodies), bodies, 0.3).f1 > 0.8
+    organisations = tool.read(SAMPLE)
+    received = tool.learn(organisations, 0.3)
+    read = parse_weights(tool.opened(tool.packed(received)))
+    assert (read.threshold, read.intercepts, read.rarity) == (received.threshold, received.intercepts, received.rarity)
+    assert set(read.of) == set(received.of)
+    assert all(read.of[feature] == pytest.approx(row) for feature, row in received.of.items())
+    assert tool.packed(received) == tool.packed(tool.learn(organisations, 0.3))
+    assert tool.tally(tool.scored(read, organisations), organisations, 0.3).f1 > 0.8
 
 
 def test_a_suggestion_takes_milliseconds() -> None:
-    bodies = 50
+    organisations = 50
     suggestions.suggest_sub_tags(*CHOIR)
-    began = time.process_time()
-    for _ in range(bodies):
+    started = time.process_time()
+    for _ in range(organisations):
         suggestions.suggest_sub_tags(*CHOIR)
-    assert (time.process_time() - began) / bodies < 5e-3
+    assert (time.process_time() - started) / organisations < 5e-3

@@ -99,8 +99,8 @@ def test_any_of_several_sites_is_enough_and_the_applicants_own_is_not() -> None:
     outcome = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", known("charity.org"), takes_mail=True)
     assert not outcome.passes
     assert "other_domain" in outcome.reasons
-    for said in (known("mine.example", confirmed=False), known()):
-        alone = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", said, takes_mail=True)
+    for stated in (known("mine.example", confirmed=False), known()):
+        alone = evaluate.evaluate_agent("ada@mine.example", "https://mine.example", stated, takes_mail=True)
         assert not alone.passes
     steps = {step.name: step for step in outcome.steps}
     assert (steps["given_website"].verdict, steps["given_website"].code) == ("warn", "given_website_not_confirmed")

@@ -195,8 +195,8 @@ def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_w
 
 
 def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> None:
-    told = camt.statement(camt.entry("B1", 1000), camt.entry("B2", -250), opening=500)
-    before, _, rest = told.partition(b"<Bal>")
+    reported = camt.statement(camt.entry("B1", 1000), camt.entry("B2", -250), opening=500)
+    before, _, rest = reported.partition(b"<Bal>")
     _, _, after = rest.rpartition(b"</Bal>")
 
     def balance(code: str, day: int, value: str) -> bytes:

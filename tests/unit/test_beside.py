@@ -16,16 +16,16 @@ async def test_it_gives_what_the_work_gives_or_raises() -> None:
 
 
 def test_whoever_is_stopped_goes_at_once() -> None:
-    begun, ended, gone = threading.Event(), threading.Event(), threading.Event()
+    started, ended, gone = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
-        begun.set()
+        started.set()
         gone.wait(20)
         ended.set()
 
     async def stopped() -> None:
         waiting = asyncio.create_task(run_detached(work))
-        await asyncio.to_thread(begun.wait, 20)
+        await asyncio.to_thread(started.wait, 20)
         waiting.cancel()
 
     asyncio.run(stopped())  # to_thread would be waited for here

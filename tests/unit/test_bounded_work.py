@@ -58,7 +58,7 @@ def _search(typed: str) -> int:
         asked += [word, *left]
     asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
     groups = spelling.build_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
-    for ways in (*spelling.match_all(groups), *(spelling.match_most(groups, lacking) or () for lacking in (1, 2))):
+    for ways in (*spelling.match_all(groups), *(spelling.match_most(groups, missing) or () for missing in (1, 2))):
         asked += [terms for way in ways for terms in way]
     ranking = ResultRanker(query)
     for place in range(5):

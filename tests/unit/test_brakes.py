@@ -160,12 +160,12 @@ def test_h6_whoever_uses_up_the_budget_is_paused() -> None:
 def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an_hour(seed: int) -> None:
     chance = random.Random(seed)
     now = NOW
-    tries: list[datetime] = []
+    attempts: list[datetime] = []
     left_open: list[tuple[int, datetime]] = []
     for _ in range(400):
         now += timedelta(seconds=chance.randrange(600))
         left_open = [(left, until) for left, until in left_open if until > now]  # ended at the provider
-        declines = tuple(moment for moment in tries if moment > now - HOUR)
+        declines = tuple(moment for moment in attempts if moment > now - HOUR)
         seen = SourceHistory(declines, sum(left for left, _ in left_open), None)
         with contextlib.suppress(RateLimited):
             left_open.append(
@@ -177,11 +177,11 @@ def test_h6_no_order_of_payments_and_declines_gives_a_source_a_seventh_try_in_an
         chance.shuffle(left_open)
         for _ in range(chance.randrange(4)):
             if left_open and left_open[-1][0]:
-                tries.append(now)
+                attempts.append(now)
                 left_open[-1] = (left_open[-1][0] - 1, left_open[-1][1])
         left_open = [one for one in left_open if one[0]]
-    assert len(tries) > 30
-    assert max(sum(start <= moment < start + HOUR for moment in tries) for start in tries) <= STRICT_LIMITS.budget
+    assert len(attempts) > 30
+    assert max(sum(start <= moment < start + HOUR for moment in attempts) for start in attempts) <= STRICT_LIMITS.budget
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_h7_more_than_thirty_and_more_than_a_fifth(declines: int, tries: int, at
 
 def code(**changed: object) -> EmailCode:
     """A code that was just sent."""
-    known = {"expires_at": NOW + timedelta(minutes=10), "wrong_attempts": 0, "spent": False, **changed}
+    known = {"expires_at": NOW + timedelta(minutes=10), "failed_attempts": 0, "spent": False, **changed}
     return EmailCode(ID, ID, b"e" * 16, b"", **known)  # type: ignore[arg-type]
 
 
@@ -208,8 +208,8 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     end = NOW + timedelta(minutes=10)
     assert code().check("", "012345", NOW) is code().check("abc", "012345", NOW) is CodeResult.MISSING
     assert code().check("12345", "012345", NOW) is CodeResult.WRONG
-    assert code(wrong_attempts=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
-    for over in (code(wrong_attempts=5), code(spent=True)):
+    assert code(failed_attempts=4).check("012345", "012345", end - MOMENT) is CodeResult.RIGHT
+    for over in (code(failed_attempts=5), code(spent=True)):
         assert over.check("012345", "012345", NOW) is over.check("1", "012345", NOW) is CodeResult.OVER
     assert code().check("012345", "012345", end) is CodeResult.OVER
 

@@ -50,11 +50,11 @@ class Generated:
         for nth in range(self.count * self.each):
             if nth % 20_000 == 0:
                 self.look()
-            began = time.process_time()
+            started = time.process_time()
             organisation = nth * 7919 % self.count + 1  # a prime: every body, far from its neighbour
             row = {"date_of_extract": DAY, **self._row(organisation, nth // self.count, chance)}
             line = "\t".join(row.get(column, "") for column in columns) + "\r\n"
-            self.cost[0] += time.process_time() - began
+            self.cost[0] += time.process_time() - started
             yield line
 
     def _row(self, organisation: int, turn: int, chance: random.Random) -> dict[str, str]:
@@ -97,7 +97,7 @@ class Generated:
 def test_bounded_memory(figures: Figures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables in the worst order are joined in bounded memory; nothing is left where the join lay."""
     monkeypatch.setenv("SQLITE_TMPDIR", str(tmp_path))
-    bodies = figures.count(2_000, 400_000)
+    organisations = figures.count(2_000, 400_000)
     process = psutil.Process(os.getpid())
     before, grown = process.memory_info().rss, [0]
 
@@ -106,32 +106,32 @@ def test_bounded_memory(figures: Figures, tmp_path: Path, monkeypatch: pytest.Mo
         assert list(tmp_path.iterdir()) == []  # unlinked as soon as it was open: a killed process leaves nothing
 
     files = [
-        Generated("charity_governing_document", bodies, look),
-        Generated("charity_event_history", bodies, look, 2),
-        Generated("charity_classification", bodies, look, 5),
-        Generated("charity_other_names", bodies, look),
-        Generated("charity", bodies, look),
+        Generated("charity_governing_document", organisations, look),
+        Generated("charity_event_history", organisations, look, 2),
+        Generated("charity_classification", organisations, look, 5),
+        Generated("charity_other_names", organisations, look),
+        Generated("charity", organisations, look),
     ]
     rows = sum(file.count * file.each for file in files)
-    began, worked = time.monotonic(), time.process_time()
+    started, worked = time.monotonic(), time.process_time()
     seen: Counter[str] = Counter()
     first = 0.0
     for nth, row in enumerate(CcewReader().read(files)):
         seen[type(row).__name__] += 1
         if isinstance(row, RegisterEntry):
-            first = first or time.monotonic() - began
+            first = first or time.monotonic() - started
             assert len(row.facts["classification"]) == 5  # type: ignore[arg-type]
         if nth % 20_000 == 0:
             look()
-    took = time.monotonic() - began
+    took = time.monotonic() - started
     worked = time.process_time() - worked - sum(file.cost[0] for file in files)
-    assert seen == {"RegisterEntry": bodies, "RegisterLink": bodies // 2, "ReaderNote": 6}
+    assert seen == {"RegisterEntry": organisations, "RegisterLink": organisations // 2, "ReaderNote": 6}
     assert max(grown) < MOST_MEMORY
-    pace = f"{rows / worked:,.0f} rows/s, {bodies / worked:,.0f} bodies/s"
+    pace = f"{rows / worked:,.0f} rows/s, {organisations / worked:,.0f} bodies/s"
     figures.write(
         "ccew-extract",
         "An extract of the Charity Commission, read and joined",
-        f"{bodies:,} charities and {rows - bodies:,} rows of four further tables, in no order of the bodies",
+        f"{organisations:,} charities and {rows - organisations:,} rows of four further tables, in no order of charities",
         f"{worked:.0f} s of one processor, without the writing of the rows: {pace}",
         f"{took:.0f} s by the clock on a busy machine, of which {first:.0f} s until the first body",
         f"memory grew by {max(grown) / 2**20:.0f} MiB at most",

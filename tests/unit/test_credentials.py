@@ -181,9 +181,9 @@ def test_after_five_wrong_tries_the_wait_doubles_to_a_minute() -> None:
 
 
 def test_a_try_is_taken_at_its_very_moment() -> None:
-    tries = FailedAttempts(5, AT)
-    assert tries.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(seconds=1)) is None
-    assert tries.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(milliseconds=999)) == AT + timedelta(seconds=1)
+    attempts = FailedAttempts(5, AT)
+    assert attempts.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(seconds=1)) is None
+    assert attempts.next_allowed_at(PASSWORD_THROTTLE, AT + timedelta(milliseconds=999)) == AT + timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +193,11 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottl
     """ASVS 6.3.1, NIST 800-63B: at most 100 in an hour for one name."""
     for seed in range(20):
         chance = random.Random(seed)
-        at, tries, made = AT, FailedAttempts(0, AT), []
+        at, attempts, made = AT, FailedAttempts(0, AT), []
         while at < AT + 6 * HOUR:
-            at = tries.next_allowed_at(brake, at) or at
+            at = attempts.next_allowed_at(brake, at) or at
             made.append(at)
-            tries = FailedAttempts(tries.remaining_failures(brake, at) + 1, at)
+            attempts = FailedAttempts(attempts.remaining_failures(brake, at) + 1, at)
             if seed and chance.random() < 0.1:
                 at += timedelta(minutes=chance.random() * 30)
         busiest = max(sum(one <= other < one + HOUR for other in made) for one in made)
@@ -205,9 +205,19 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottl
 
 
 def test_wrong_tries_fade() -> None:
-    tries = FailedAttempts(7, AT)
-    assert [tries.remaining_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
-    assert tries.remaining_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
+    attempts = FailedAttempts(7, AT)
+    assert [attempts.remaining_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [
+        7,
+        6,
+        5,
+        4,
+        3,
+        2,
+        1,
+        0,
+        0,
+    ]
+    assert attempts.remaining_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
 def test_the_cost_of_hashes_is_that_of_today() -> None:

@@ -145,6 +145,6 @@ def test_w3_no_retry_after_header_breaks_the_reader(header: str) -> None:
 
 @given(st.binary(max_size=3000))
 def test_w9_at_most_1_kb_of_an_answer_is_kept(body: bytes) -> None:
-    kept = deliveries_domain.truncate_response(body)
-    assert (kept is None) == (body == b"")
-    assert kept is None or (len(kept.encode()) <= 1000 and "\x00" not in kept)
+    stored = deliveries_domain.truncate_response(body)
+    assert (stored is None) == (body == b"")
+    assert stored is None or (len(stored.encode()) <= 1000 and "\x00" not in stored)

@@ -44,8 +44,8 @@ def test_m5_nothing_is_no_dispute() -> None:
 
 
 def test_a_provider_tells_how_it_ended() -> None:
-    told = [disputes_domain.decision_of(replace(FOUND, status=status)) for status in DisputeStatus]
-    assert told == [None, DisputeDecision("won"), DisputeDecision("lost")]
+    reported = [disputes_domain.decision_of(replace(FOUND, status=status)) for status in DisputeStatus]
+    assert reported == [None, DisputeDecision("won"), DisputeDecision("lost")]
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))

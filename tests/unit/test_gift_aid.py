@@ -82,11 +82,11 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
         for one in made
         if one.cancelled_from is None
     ]
-    kept = [one for one in made if one.cancelled_from is None]
+    stored = [one for one in made if one.cancelled_from is None]
     for asked in range(LAST + 4):
         moment = NOW + asked * HOUR
         assert (gift_aid_declarations_domain.newest_covering(cancelled, moment) is not None) == (
-            asked < hour and gift_aid_declarations_domain.newest_covering(kept, moment) is not None
+            asked < hour and gift_aid_declarations_domain.newest_covering(stored, moment) is not None
         )
 
 

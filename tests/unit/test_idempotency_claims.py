@@ -46,9 +46,9 @@ def test_i3_every_other_payload_has_another_fingerprint(one: Any, other: Any) ->
 
 
 def test_i4_keys_of_two_partners_are_two_keys_with_two_locks() -> None:
-    mine, theirs = claim(), claim(partner=SECOND)
-    assert mine.key_hash != theirs.key_hash
-    assert mine.lock != theirs.lock
+    mine, other = claim(), claim(partner=SECOND)
+    assert mine.key_hash != other.key_hash
+    assert mine.lock != other.lock
     assert claim(key="k").key_hash != claim(key="K").key_hash
 
 

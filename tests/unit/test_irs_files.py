@@ -68,8 +68,8 @@ def test_the_difference_of_a_month_is_exact() -> None:
     assert sum("TAX_PERIOD" in columns for columns in changes) == 834
     assert sum(columns == {"TAX_PERIOD"} for columns in changes) == 358
     assert sum(columns <= IrsBmfReader.ignored_columns for columns in changes) == 631
-    told = Counter(column for columns in changes for column in columns - IrsBmfReader.ignored_columns)
-    assert told.most_common(4) == [("STREET", 264), ("ZIP", 234), ("NAME", 23), ("CITY", 10)]
+    reported = Counter(column for columns in changes for column in columns - IrsBmfReader.ignored_columns)
+    assert reported.most_common(4) == [("STREET", 264), ("ZIP", 234), ("NAME", 23), ("CITY", 10)]
 
 
 def test_a_change_that_is_quiet_alone_changes_no_member_but_the_size() -> None:

@@ -66,23 +66,29 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
 
 def _disputes() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, int]]]]:
     clearing, fees, bank = "provider_clearing:USD:test", "fees:USD:test", "bank:USD"
-    drawn, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
+    debited, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
-        (ledger_domain.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", drawn, clearing, 2500)]),
-        (ledger_domain.dispute_returned_transfers(OWNER, "test", GIFT), [("dispute_returned", clearing, drawn, 2500)]),
+        (ledger_domain.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", debited, clearing, 2500)]),
+        (
+            ledger_domain.dispute_returned_transfers(OWNER, "test", GIFT),
+            [("dispute_returned", clearing, debited, 2500)],
+        ),
         (
             ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT - FEE, FEE),
-            [("dispute_lost", owed, drawn, 2425), ("dispute_absorbed", fees, drawn, 75)],
+            [("dispute_lost", owed, debited, 2425), ("dispute_absorbed", fees, debited, 75)],
         ),
-        (ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none), [("dispute_lost", owed, drawn, 2500)]),
+        (
+            ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, GIFT, none),
+            [("dispute_lost", owed, debited, 2500)],
+        ),
         (
             ledger_domain.dispute_lost_transfers(OWNER, "test", CAUSE, none, GIFT),
-            [("dispute_absorbed", fees, drawn, 2500)],
+            [("dispute_absorbed", fees, debited, 2500)],
         ),
         (
             ledger_domain.dispute_lost_transfers(OWNER, "test", None, none, GIFT),
-            [("dispute_absorbed", fees, drawn, 2500)],
+            [("dispute_absorbed", fees, debited, 2500)],
         ),
         (
             ledger_domain.dispute_recovered_transfers(OWNER, "test", CAUSE, GIFT),
@@ -112,7 +118,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     fee = ("provider_fee", fees, clearing, 75)
     kinds: set[TransferKind] = set()
     sides: set[AccountKind] = set()
-    for made, told in (
+    for made, reported in (
         (ledger_domain.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
         (ledger_domain.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
         (
@@ -163,7 +169,7 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
         *_refunds_of_gifts(),
         *_disputes(),
     ):
-        assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == told
+        assert [(one.kind.value, one.debit.key, one.credit.key, one.minor) for one in made] == reported
         assert {one.owner_id for one in made} == {OWNER}
         kinds |= {one.kind for one in made}
         sides |= {side.kind for one in made for side in (one.debit, one.credit)}

@@ -79,14 +79,14 @@ def test_the_earlier_registration_of_the_listed_ones_answers() -> None:
 
 
 def test_what_is_the_same_as_a_third_is_the_same() -> None:
-    bodies = {of: body(of, f"REGISTER {of.int}", days=of.int) for of in (A, B, C, D, E)}
-    assert choose_principals([(A, B), (D, E), (C, B), (E, C)], bodies) == {B: A, C: A, D: A, E: A}
+    organisations = {of: body(of, f"REGISTER {of.int}", days=of.int) for of in (A, B, C, D, E)}
+    assert choose_principals([(A, B), (D, E), (C, B), (E, C)], organisations) == {B: A, C: A, D: A, E: A}
 
 
 def test_two_numbers_of_one_register_are_never_one_body() -> None:
-    bodies = {A: body(A), B: body(B, "OSCR"), C: body(C, "ACNC"), D: body(D)}
-    assert choose_principals([(A, B), (B, C)], bodies) == {A: C, B: C}
-    assert choose_principals([(A, B), (B, C), (C, D)], bodies) == {}
+    organisations = {A: body(A), B: body(B, "OSCR"), C: body(C, "ACNC"), D: body(D)}
+    assert choose_principals([(A, B), (B, C)], organisations) == {A: C, B: C}
+    assert choose_principals([(A, B), (B, C), (C, D)], organisations) == {}
 
 
 @given(st.lists(st.tuples(ids, ids), max_size=12), st.randoms())
@@ -94,16 +94,20 @@ def test_one_record_answers_and_none_for_the_one_that_does(pairs: list[tuple[UUI
     def made(nth: int) -> PrincipalCandidate:
         return body(UUID(int=nth), f"REGISTER {nth % 6}", days=nth % 4, active=nth % 3 > 0)
 
-    bodies = {UUID(int=nth): made(nth) for nth in range(1, 9)}
-    found = choose_principals(pairs, bodies)
+    organisations = {UUID(int=nth): made(nth) for nth in range(1, 9)}
+    found = choose_principals(pairs, organisations)
     shuffled = [(other, one) for one, other in pairs]
     random.shuffle(shuffled)
-    assert choose_principals(shuffled, bodies) == found
+    assert choose_principals(shuffled, organisations) == found
     assert not set(found) & set(found.values())
     groups: dict[UUID, list[str]] = {}
-    for nth, of in bodies.items():
+    for nth, of in organisations.items():
         groups.setdefault(found.get(nth, nth), []).append(of.registry_code)
     assert all(len(set(codes)) == len(codes) for codes in groups.values())
     for one, other in pairs:
-        if one in bodies and other in bodies and not {one, other}.isdisjoint(found.keys() | set(found.values())):
+        if (
+            one in organisations
+            and other in organisations
+            and not {one, other}.isdisjoint(found.keys() | set(found.values()))
+        ):
             assert found.get(one, one) == found.get(other, other)

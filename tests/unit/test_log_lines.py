@@ -49,9 +49,9 @@ def test_lost_lines_are_counted_and_told_once_writing_works_again(wrong: Excepti
     place.wrong = None
     telemetry.log("again", datetime.now(UTC))
     telemetry.log("further", datetime.now(UTC))
-    told = [json.loads(line) for line in place.lines]
-    assert [one["event"] for one in told] == ["log_lines_lost", "again", "further"]
-    assert told[0]["lines"] == 3
+    reported = [json.loads(line) for line in place.lines]
+    assert [one["event"] for one in reported] == ["log_lines_lost", "again", "further"]
+    assert reported[0]["lines"] == 3
 
 
 @pytest.mark.parametrize("odd", ["\ud800", object(), {1: 2}, float("nan")])
@@ -91,8 +91,8 @@ def test_nobody_is_waited_for_who_does_not_read() -> None:
         _emptied(reader)
         lines(b"y" * 20_000 + b"\n")
         lines(b"z\n")
-        told, long, last, end = _emptied(reader).split(b"\n")
-        assert (json.loads(told)["lines"], long, last, end) == (1, b"y" * 20_000, b"z", b"")
+        reported, long, last, end = _emptied(reader).split(b"\n")
+        assert (json.loads(reported)["lines"], long, last, end) == (1, b"y" * 20_000, b"z", b"")
     finally:
         os.close(reader)
         os.close(writer)
@@ -143,8 +143,8 @@ def test_of_a_line_for_which_there_is_no_room_nothing_stays(tmp_path: Path) -> N
         with _no_larger_than(15):
             lines(b"b" * 9 + b"\n")
         lines(b"c" * 9 + b"\n")
-    first, told, last = (tmp_path / "a.log").read_bytes().splitlines()
-    assert (first, json.loads(told)["lines"], last) == (b"a" * 9, 1, b"c" * 9)
+    first, reported, last = (tmp_path / "a.log").read_bytes().splitlines()
+    assert (first, json.loads(reported)["lines"], last) == (b"a" * 9, 1, b"c" * 9)
 
 
 def test_a_log_that_cannot_begin_a_new_file_goes_on_when_it_can_and_loses_no_old_one(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def shipped() -> tuple[WatchlistEntry, ...]:
 
 @cache
 def lists() -> ScreeningIndex:
-    kept = [one for one in map(index_entry, shipped()) if one is not None]
-    return ScreeningIndex(kept, [version(code) for code in dict.fromkeys(one.list for one in kept)])
+    stored = [one for one in map(index_entry, shipped()) if one is not None]
+    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in stored)])
 
 
 def bodies() -> list[WatchlistEntry]:
@@ -89,8 +89,8 @@ def test_no_registered_body_is_flagged_for_the_bare_name_of_somebody_abroad(shar
         ListedEntity(row["EIN"], "organisation", (ListedName(f"{row['NAME']} LLC", "primary"),), ("RUS",))
         for row in rows
     ]
-    kept = [index_entry(WatchlistEntry("own", one, "sanction", b"", NOBODY)) for one in named]
-    abroad = ScreeningIndex([one for one in kept if one is not None], [version("own")])
+    stored = [index_entry(WatchlistEntry("own", one, "sanction", b"", NOBODY)) for one in named]
+    abroad = ScreeningIndex([one for one in stored if one is not None], [version("own")])
     flagged = [row["NAME"] for row in rows if abroad.find_hits(asked_of(row))]
     assert len(rows) > 2_500 // share
     assert flagged == []

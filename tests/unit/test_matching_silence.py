@@ -93,14 +93,16 @@ def test_nobody_is_flagged_for_bearing_a_listed_name_by_chance(rows: list[dict[s
     for row in rows:
         listed = EntryName(prepare_name(row["listed"]), row["kind"] == "weak_alias")
         body = prepare_subject([row["body"]], ["USA"])
-        told = Compared(row["entry"], (listed,), frozenset(row["countries"].split()))
-        assert WatchlistMatcher([told], HOME_COUNTRIES).find_matches(body) == []
+        reported = Compared(row["entry"], (listed,), frozenset(row["countries"].split()))
+        assert WatchlistMatcher([reported], HOME_COUNTRIES).find_matches(body) == []
         bare = Compared(row["entry"], (EntryName(listed.name),))
         assert WatchlistMatcher([bare], HOME_COUNTRIES).find_matches(body) == [], (
             "nor would it be, were the name strong and no country told"
         )
-        near = WatchlistMatcher([told], HOME_COUNTRIES).find_matches(prepare_subject([row["body"]], told.countries))
-        assert near or not told.countries, "where it is at home it is found"
+        near = WatchlistMatcher([reported], HOME_COUNTRIES).find_matches(
+            prepare_subject([row["body"]], reported.countries)
+        )
+        assert near or not reported.countries, "where it is at home it is found"
 
 
 def test_there_are_twelve_of_them() -> None:

@@ -27,11 +27,11 @@ def test_merging_overwrites_removes_and_keeps() -> None:
 def test_a_value_that_is_no_string_is_told_with_the_rest() -> None:
     wrong: dict[str, object] = {"a": 1, "b": None, "x" * 41: {}}
     key = f"{'x' * 40}..."
-    told = f"body.metadata key '{key}' is longer than 40 characters"
+    reported = f"body.metadata key '{key}' is longer than 40 characters"
     text = "must be a string"
     assert metadata_rules.metadata_problems(wrong) == [f"body.metadata.{one} {text}" for one in "ab"] + [
-        told,
+        reported,
         f"body.metadata.{key} {text}",
     ]
     merged = metadata_rules.metadata_problems(wrong, merged=True)
-    assert merged == [f"body.metadata.a {text} or null", told, f"body.metadata.{key} {text} or null"]
+    assert merged == [f"body.metadata.a {text} or null", reported, f"body.metadata.{key} {text} or null"]

@@ -83,10 +83,10 @@ class Gift:
                 money = refunds_domain.refund_amount_of(self.donation, min(minor, self.donation.left.minor))
             except InvalidState:
                 return
-            borne = refunds_domain.nonprofit_share_of(self.donation, money)
-            self.post(ledger_domain.donation_refund_started(ROW, "test", CAUSE, money, borne))
+            absorbed = refunds_domain.nonprofit_share_of(self.donation, money)
+            self.post(ledger_domain.donation_refund_started(ROW, "test", CAUSE, money, absorbed))
             self.change(withdrawn=money.minor)
-            self.begun.append((money, borne))
+            self.begun.append((money, absorbed))
 
     def sent(self) -> None:
         if self.begun and self.open is not None:
@@ -166,9 +166,9 @@ class Gift:
         assert 0 <= self.refunded.minor <= self.donation.money.minor
         assert 0 <= self.donation.withdrawn_minor <= self.donation.money.minor
         # What the provider and our bank hold: what came less what went back, on to the nonprofit, or was kept or drawn.
-        kept = self.fee if self.donation.settlement else 0
-        drawn = self.open.minor if self.open else 0
-        here = self.donation.money.minor - self.back - (self.paid_out or 0) - kept - drawn
+        stored = self.fee if self.donation.settlement else 0
+        debited = self.open.minor if self.open else 0
+        here = self.donation.money.minor - self.back - (self.paid_out or 0) - stored - debited
         assert -sum(self.balances[key] for key in _MONEY) == here
 
 

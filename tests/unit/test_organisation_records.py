@@ -85,25 +85,27 @@ def test_the_record_as_it_stood_is_what_a_replay_of_the_loads_gives(
     made: list[tuple[dict[str, Any], int, bool]],
 ) -> None:
     """Each load comes some days after the one before; some are taken back at once."""
-    kept = [(FIRST, made[0][0])]
+    stored = [(FIRST, made[0][0])]
     changes: list[OrganisationChange] = []
     day = FIRST
     for state, days, undone in made[1:]:
         day += timedelta(days)
-        told = [(field, kept[-1][1][field], state[field]) for field in FIELDS if kept[-1][1][field] != state[field]]
-        for field, before, after in told:
+        reported = [
+            (field, stored[-1][1][field], state[field]) for field in FIELDS if stored[-1][1][field] != state[field]
+        ]
+        for field, before, after in reported:
             changes.append(OrganisationChange(len(changes), day, field, before, after, "IRS", None, undone))
         if undone:
-            for field, before, after in told:
+            for field, before, after in reported:
                 changes.append(
                     OrganisationChange(len(changes), day, field, after, before, "IRS", None, rolled_back=True)
                 )
         else:
-            kept.append((day, state))
-    now = record(**_members(kept[-1][1]), data_as_of=day)
+            stored.append((day, state))
+    now = record(**_members(stored[-1][1]), data_as_of=day)
     for offset in range((day - FIRST).days + 3):
         asked = FIRST + timedelta(offset)
-        expected = next(state for loaded, state in reversed(kept) if loaded <= asked)
+        expected = next(state for loaded, state in reversed(stored) if loaded <= asked)
         stood = record_as_of(now, changes[::-1], asked)
         assert stood is not None
         assert {field: getattr(stood, field) for field in FIELDS} == _members(expected)

@@ -115,11 +115,11 @@ def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in
     assert spelling.match_all([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
-    lacking = "!(('cross') & ('red'))"
+    missing = "!(('cross') & ('red'))"
     two = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.match_all(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, lacking),))
+    assert spelling.match_all(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, missing),))
     common = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000}))
-    assert spelling.match_all(common)[1] == ((cross, red_anywhere, lacking), (red, cross_anywhere, lacking))
+    assert spelling.match_all(common)[1] == ((cross, red_anywhere, missing), (red, cross_anywhere, missing))
 
 
 def test_the_rarest_words_are_asked_for() -> None:

@@ -130,8 +130,8 @@ def test_arabic_counts_in_six_forms() -> None:
     ("language", "counts", "forms"), [("pl", (1, 3, 5), 3), ("uk", (1, 3, 5), 3), ("ja", (1, 5), 1)]
 )
 def test_h9_counts_take_the_form_of_the_language(language: str, counts: tuple[int, ...], forms: int) -> None:
-    said = [TranslationCatalogues().language(language).text("page.problems", count=count) for count in counts]
-    assert len({re.sub(r"\d+", "", sentence) for sentence in said}) == forms
+    stated = [TranslationCatalogues().language(language).text("page.problems", count=count) for count in counts]
+    assert len({re.sub(r"\d+", "", sentence) for sentence in stated}) == forms
 
 
 def test_h9_figures_in_sentences_have_the_digits_of_the_language() -> None:

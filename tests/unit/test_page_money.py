@@ -47,7 +47,7 @@ CERTAIN: Final = "give.cookieless.next"
 
 def messages(language: str) -> dict[str, str]:
     found = json.loads((LOCALE_FOLDER / f"{language}.json").read_text("utf-8"))
-    return {key: " ".join([said] if isinstance(said, str) else said.values()) for key, said in found.items()}
+    return {key: " ".join([stated] if isinstance(stated, str) else stated.values()) for key, stated in found.items()}
 
 
 def test_the_words_of_every_offered_language_are_known() -> None:
@@ -57,7 +57,7 @@ def test_the_words_of_every_offered_language_are_known() -> None:
 @pytest.mark.parametrize("language", CLAIMS)
 def test_no_message_claims_about_money_what_is_not_looked_up(language: str) -> None:
     claim = re.compile(CLAIMS[language])
-    claiming = {key for key, said in messages(language).items() if key.startswith(AREAS) and claim.search(said)}
+    claiming = {key for key, stated in messages(language).items() if key.startswith(AREAS) and claim.search(stated)}
     assert claiming <= LOOKED_UP.keys()
     # The words find what is claimed in this language: a list that finds nothing would prove nothing.
     assert {"give.failed", "give.not_paid", "give.tries.text", "waiting.unpaid.title", "gift.wait.held"} <= claiming
@@ -66,5 +66,5 @@ def test_no_message_claims_about_money_what_is_not_looked_up(language: str) -> N
 @pytest.mark.parametrize("language", CLAIMS)
 @pytest.mark.parametrize("key", ["give.unknown.text", "give.expired.text", "give.broken.text"])
 def test_a_page_that_cannot_know_says_what_is_certain(language: str, key: str) -> None:
-    said = messages(language)
-    assert said[key].endswith(said[CERTAIN])
+    stated = messages(language)
+    assert stated[key].endswith(stated[CERTAIN])

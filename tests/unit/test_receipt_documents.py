@@ -92,10 +92,10 @@ async def test_h8_a_receipt_in_any_language_is_tagged_archival_and_brings_its_fo
     assert catalogue["/StructTreeRoot"]["/K"]  # type: ignore[index]
     assert catalogue["/ViewerPreferences"]["/DisplayDocTitle"].value  # type: ignore[index]
     metadata = catalogue["/Metadata"].get_data().decode()  # type: ignore[attr-defined]
-    said = {
+    stated = {
         name: value for name, value in re.findall(r"<(pdf(?:a|ua)id:\w+)>(\w+)<", metadata) if not name.endswith("rev")
     }
-    assert said == {"pdfaid:part": "3", "pdfaid:conformance": "A", "pdfuaid:part": "1"}
+    assert stated == {"pdfaid:part": "3", "pdfaid:conformance": "A", "pdfuaid:part": "1"}
     assert all("/FontFile2" in about or "/FontFile3" in about for about in fonts(document).values())
     assert all(re.match("NotoSans|LibertinusSerif", name) for name in fonts(document))
     assert "ACME-000042" in text(document)
@@ -184,12 +184,12 @@ async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
 @pytest.mark.parametrize("language", TranslationCatalogues().offered)
 async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
-    said = TranslationCatalogues().language(language).text("receipt.tax")
+    stated = TranslationCatalogues().language(language).text("receipt.tax")
     mail = await papers().mail(receipt, "amina@example.org")
-    assert said in mail.text
-    assert said in mail.html
+    assert stated in mail.text
+    assert stated in mail.html
     shown = text(await read(receipt))
-    assert set(said.split()) <= set(shown.split()) or language in ("ar", "he", "ja")
+    assert set(stated.split()) <= set(shown.split()) or language in ("ar", "he", "ja")
 
 
 async def test_a_receipt_is_of_the_day_on_which_the_money_came() -> None:

@@ -89,16 +89,16 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
     minor = data.draw(st.integers(1, 10_000))
     fee = data.draw(st.integers(0, minor))
     gift, owed, ours, back = received(minor), minor, 0, 0
-    begun: list[Money] = []
+    started: list[Money] = []
     for move in data.draw(st.lists(st.sampled_from(("begin", "refuse", "settle")), max_size=12)):
         if move == "begin" and gift.left:
             refund = usd(data.draw(st.integers(1, gift.left.minor)))
-            borne = refunds_domain.nonprofit_share_of(gift, refund)
-            owed, ours, back = owed - borne.minor, ours + (refund - borne).minor, back + refund.minor
+            absorbed = refunds_domain.nonprofit_share_of(gift, refund)
+            owed, ours, back = owed - absorbed.minor, ours + (refund - absorbed).minor, back + refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor + refund.minor)
-            begun.append(refund)
-        elif move == "refuse" and begun:
-            refund = begun.pop()
+            started.append(refund)
+        elif move == "refuse" and started:
+            refund = started.pop()
             again = refunds_domain.restored_amount(gift, refund)
             owed, ours, back = owed + again.minor, ours - (refund - again).minor, back - refund.minor
             gift = replace(gift, withdrawn_minor=gift.withdrawn_minor - refund.minor)
@@ -106,9 +106,9 @@ def test_m2_parts_in_any_order_with_the_fee_leave_what_is_owed(data: st.DataObje
             charged = min(fee, gift.left.minor)
             owed, ours = owed - charged, ours + fee - charged
             gift = replace(gift, settlement=SettledAmount(AT, usd(minor - fee)))
-        kept = fee if gift.settlement else 0
-        assert owed == gift.owed.minor == max(0, minor - kept - back)
-        assert owed + back + kept - ours == minor, "what came is owed, went back, or was kept; what is short is ours"
+        stored = fee if gift.settlement else 0
+        assert owed == gift.owed.minor == max(0, minor - stored - back)
+        assert owed + back + stored - ours == minor, "what came is owed, went back, or was kept; what is short is ours"
 
 
 def test_a_note_and_a_name_are_kept_whole() -> None:

@@ -140,7 +140,7 @@ def test_a_mapping_says_what_it_is_and_leaves_the_rest_as_usual() -> None:
 
 
 def test_every_problem_is_told_at_once() -> None:
-    told = problems(
+    reported = problems(
         """
         sorce = {}
         [source]
@@ -160,21 +160,21 @@ def test_every_problem_is_told_at_once() -> None:
         never = "Email"
         """
     )
-    said = "\n".join(told)
-    assert "the mapping has no table sorce: did you mean source?" in said
-    assert "source.code is not 2 to 40 small letters" in said
-    assert "source.registry XYZ is no registry" in said
-    assert "source.lists is not true or false" in said
-    assert 'file.format is not "csv" or "jsonl"' in said
-    assert "file.encoding utf-16 is not known" in said
-    assert "file.delimiter is not one character" in said
-    assert "columns has no member nam: did you mean name?" in said
-    assert "columns.registration_date has no format" in said
-    assert "columns.active does not say which values mean yes" in said
-    assert "columns.city has no option colum: did you mean column?" in said
-    assert "columns.city names no column" in said
-    assert "columns.number is missing" in said
-    assert "personal.never is not a list of texts" in said
+    stated = "\n".join(reported)
+    assert "the mapping has no table sorce: did you mean source?" in stated
+    assert "source.code is not 2 to 40 small letters" in stated
+    assert "source.registry XYZ is no registry" in stated
+    assert "source.lists is not true or false" in stated
+    assert 'file.format is not "csv" or "jsonl"' in stated
+    assert "file.encoding utf-16 is not known" in stated
+    assert "file.delimiter is not one character" in stated
+    assert "columns has no member nam: did you mean name?" in stated
+    assert "columns.registration_date has no format" in stated
+    assert "columns.active does not say which values mean yes" in stated
+    assert "columns.city has no option colum: did you mean column?" in stated
+    assert "columns.city names no column" in stated
+    assert "columns.number is missing" in stated
+    assert "personal.never is not a list of texts" in stated
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_every_problem_is_told_at_once() -> None:
     ],
 )
 def test_each_problem_says_what_to_do(old: str, new: str, problem: str) -> None:
-    (told,) = problems(changed(old, new))
-    assert problem in told
+    (reported,) = problems(changed(old, new))
+    assert problem in reported
 
 
 @pytest.mark.parametrize("text", ["[", "a = ", "\x00", "[source]\n[source]"])

@@ -106,9 +106,9 @@ def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: 
     outbound, telemetry = OutboundClient(PUBLIC_ONLY), Telemetry()
     with pytest.raises(settings.UnsafeSettings) as refused:
         sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry)
-    told = str(refused.value)
-    assert told.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
-    assert "is not a list that is read" in told
+    reported = str(refused.value)
+    assert reported.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
+    assert "is not a list that is read" in reported
     file.write_text("[ofac-sdn]\nevery_hours = 24\nurls = ['https://example.org/sdn.csv']\n")
     (planned,) = sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
     assert (planned.source, planned.every) == ("ofac-sdn", timedelta(days=1))

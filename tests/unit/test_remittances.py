@@ -64,7 +64,7 @@ async def test_h8_a_remittance_statement_in_any_language_is_tagged_with_a_table(
 async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -> None:
     made = remittance(SUNNY, SECRET, PARTLY)
     shown = " ".join(text(await read(made)).split())
-    for said in (
+    for stated in (
         "Relief Fund",
         "Paid on 2 March 2026",
         "Amina El-Sayed",
@@ -73,7 +73,7 @@ async def test_a_remittance_statement_says_what_was_given_taken_off_and_paid() -
         "£100.00 £2.50 £10.00 £87.50",
         "Total (GBP) £300.00 £7.50 £10.00 £282.50",
     ):
-        assert said in shown, said
+        assert stated in shown, stated
     assert "first 2,000" not in shown
     assert await document(made) == await document(made)
     assert "first 2,000" in " ".join(text(await read(remittance(SUNNY, further=1))).split())
@@ -100,10 +100,15 @@ def test_who_gives_anonymously_is_in_no_line() -> None:
 def test_a_line_adds_up_whatever_went_back(withdrawn: int, back: int, paid: int) -> None:
     donor = Donor(None, None, None, False, False)
     given = new_direct_donation(ID, ID, ID, None, Money(1000, "GBP"), donor, {}, AT, donor_shown=True, gift_aid_id=None)
-    told = remittances_domain.remittance_line_of(
+    reported = remittances_domain.remittance_line_of(
         replace(given, settlement=SettledAmount(AT, Money(975, "GBP")), withdrawn_minor=withdrawn)
     )
-    assert (told.given_minor, told.fee_minor, told.refunded_minor, told.paid_minor) == (1000, 25, back, paid)
+    assert (reported.given_minor, reported.fee_minor, reported.refunded_minor, reported.paid_minor) == (
+        1000,
+        25,
+        back,
+        paid,
+    )
 
 
 @pytest.mark.parametrize(("country", "language"), [("DEU", "de"), ("GBR", "en-GB"), ("USA", "en"), ("KEN", "en")])

@@ -241,8 +241,8 @@ def test_an_address_is_taken_only_when_the_provider_verified_it() -> None:
 
 def test_what_no_database_can_hold_is_not_taken() -> None:
     for wrong in ("a\0da", "ada\ud800"):
-        said = read_claims(provider(), claims(preferred_username=wrong, name=wrong, groups=[wrong], amr=wrong))
-        assert (said.user_name, said.name, roles_from_groups(provider(), said)) == (None, None, frozenset())
+        stated = read_claims(provider(), claims(preferred_username=wrong, name=wrong, groups=[wrong], amr=wrong))
+        assert (stated.user_name, stated.name, roles_from_groups(provider(), stated)) == (None, None, frozenset())
 
 
 def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
@@ -269,26 +269,27 @@ def test_a_proof_is_not_older_than_the_question() -> None:
 
 
 def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
-    begun = sso_state.create_state(provider(), "sign_in", "/account", NOW)
-    kept = sso_state.encrypt_state(VAULT, PARTNER, begun)
-    assert sso_state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW) == begun
+    started = sso_state.create_state(provider(), "sign_in", "/account", NOW)
+    stored = sso_state.encrypt_state(VAULT, PARTNER, started)
+    assert sso_state.decrypt_state(VAULT, PARTNER, started.state, stored, NOW) == started
     attempts = [
-        (Partner(UUID(int=8)), begun.state, kept, NOW),
-        (PARTNER, begun.state + "x", kept, NOW),
-        (PARTNER, "", kept, NOW),
-        (PARTNER, "ü" * 300, kept, NOW),
-        (PARTNER, begun.state, kept[:-2] + "AA", NOW),
-        (PARTNER, begun.state, "", NOW),
-        (PARTNER, begun.state, "ü", NOW),
-        (PARTNER, begun.state, sso_state.encrypt_state(Vault(b"o" * 32), PARTNER, begun), NOW),
-        (PARTNER, begun.state, kept, NOW + STATE_LIFETIME),
+        (Partner(UUID(int=8)), started.state, stored, NOW),
+        (PARTNER, started.state + "x", stored, NOW),
+        (PARTNER, "", stored, NOW),
+        (PARTNER, "ü" * 300, stored, NOW),
+        (PARTNER, started.state, stored[:-2] + "AA", NOW),
+        (PARTNER, started.state, "", NOW),
+        (PARTNER, started.state, "ü", NOW),
+        (PARTNER, started.state, sso_state.encrypt_state(Vault(b"o" * 32), PARTNER, started), NOW),
+        (PARTNER, started.state, stored, NOW + STATE_LIFETIME),
     ]
-    for partner, returned, held, wall in attempts:
+    for partner, returned, held, real_now in attempts:
         with pytest.raises(SsoRefused) as refused:
-            sso_state.decrypt_state(VAULT, partner, returned, held, wall)
+            sso_state.decrypt_state(VAULT, partner, returned, held, real_now)
         assert refused.value.reason is Reason.STATE
     assert (
-        sso_state.decrypt_state(VAULT, PARTNER, begun.state, kept, NOW + STATE_LIFETIME - timedelta(seconds=1)) == begun
+        sso_state.decrypt_state(VAULT, PARTNER, started.state, stored, NOW + STATE_LIFETIME - timedelta(seconds=1))
+        == started
     )
 
 

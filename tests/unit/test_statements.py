@@ -115,12 +115,12 @@ def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     assert donor_statements_domain.available_periods(DonationSpan(evening, evening, pounds=True))[1] == [
         donor_statements_domain.uk_tax_year(2025)
     ]
-    ended, begun = (
+    ended, started = (
         donor_statements_domain.uk_tax_year(2024),
         donor_statements_domain.parse_period("2025-04-06", "2026-04-05", TODAY),
     )
-    assert ended.until == begun.since == evening - timedelta(minutes=30)
-    assert begun.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
+    assert ended.until == started.since == evening - timedelta(minutes=30)
+    assert started.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
     assert StatementPeriod(date(2025, 4, 6), date(2025, 4, 30)).since == datetime(2025, 4, 6, tzinfo=UTC)
 
 
@@ -155,7 +155,7 @@ async def test_h8_a_statement_in_any_language_is_tagged_with_a_table(language: s
 
 async def test_a_statement_says_what_was_given_what_went_back_and_what_remains() -> None:
     shown = text(await read(statement(line(1000), line(250, back=50, moved=True), line(99, back=99), more=True)))
-    for said in (
+    for stated in (
         "Donations from 1 January 2026 to 31 December 2026",
         "Amina El-Sayed",
         "Refunded: £0.50",
@@ -169,14 +169,14 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         "This statement includes donations made on the donation page",
         "Test mode. No real money moves here.",
     ):
-        assert said in " ".join(shown.split()), said
+        assert stated in " ".join(shown.split()), stated
     assert "No donations in this period." in text(await read(statement()))
-    for period, told in (
+    for period, reported in (
         (donor_statements_domain.uk_tax_year(2025), True),
         (donor_statements_domain.calendar_year(2025), False),
     ):
         shown = text(await read(replace(statement(), period=period)))
-        assert ("The tax year begins and ends at midnight in the UK." in " ".join(shown.split())) == told
+        assert ("The tax year begins and ends at midnight in the UK." in " ".join(shown.split())) == reported
 
 
 @pytest.mark.soak

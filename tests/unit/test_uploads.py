@@ -53,22 +53,22 @@ async def checked(checker: Checker, content: bytes, declared: str) -> tuple[str,
     with received(content) as file:
         result = await checker.check(file, declared)
         with result.content:
-            kept = result.content.read()
-        assert len(kept) == result.size
-        return result.media_type, kept, result.flags
+            stored = result.content.read()
+        assert len(stored) == result.size
+        return result.media_type, stored, result.flags
 
 
 async def fate(checker: Checker, file: HostileFile) -> str:
     """What became of it."""
     try:
-        media_type, kept, flags = await checked(checker, file.content, file.declared)
+        media_type, stored, flags = await checked(checker, file.content, file.declared)
     except FiletypeNotSupported:
         return "refused"
     if media_type == PDF:
-        assert kept == file.content
+        assert stored == file.content
         return "flagged" if "pdf_active" in flags and len(flags) > 1 else "accepted"
-    assert hostile_pdfs.SCRIPT not in kept
-    assert b"PK\x03\x04" not in kept
+    assert hostile_pdfs.SCRIPT not in stored
+    assert b"PK\x03\x04" not in stored
     return "made harmless"
 
 
@@ -95,10 +95,10 @@ async def test_u3_an_image_is_written_anew_without_its_metadata(checker: Checker
     exif.get_ifd(GPS)[2] = (51.0, 30.0, 0.0)
     for declared, kind in ((JPEG, "JPEG"), (PNG, "PNG")):
         content = hostile_files.picture(kind, exif=exif.tobytes(), dpi=(300, 300))
-        media_type, kept, flags = await checked(checker, content, declared)
+        media_type, stored, flags = await checked(checker, content, declared)
         assert (media_type, flags) == (declared, ())
-        assert b"Home Street" not in kept
-        with Image.open(BytesIO(kept)) as made:
+        assert b"Home Street" not in stored
+        with Image.open(BytesIO(stored)) as made:
             assert made.size == (40, 60)  # upright
             assert dict(made.getexif()) == {}
             assert not {"exif", "icc_profile", "comment", "xmp"} & made.info.keys()
@@ -121,8 +121,8 @@ async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped
     written = BytesIO()
     with Image.open(BytesIO(first)) as picture, Image.open(BytesIO(second)) as further:
         picture.save(written, "MPO", save_all=True, append_images=[further])
-    _, kept, _ = await checked(checker, written.getvalue(), JPEG)
-    with Image.open(BytesIO(kept)) as made:
+    _, stored, _ = await checked(checker, written.getvalue(), JPEG)
+    with Image.open(BytesIO(stored)) as made:
         assert (made.format, made.size, getattr(made, "n_frames", 1)) == ("JPEG", (60, 40), 1)
 
 
@@ -191,8 +191,8 @@ def test_u8_a_confined_process_has_half_a_gigabyte() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of another process are read and set on Linux alone")
 def test_u8_a_confined_process_has_ten_seconds() -> None:
     """Its ten seconds are read from outside, and made one, at which it is ended as it would be at ten."""
-    begun = _CONFINED.format(act="os.write(1, b'+'); any(False for _ in iter(int, 1))")
-    with subprocess.Popen([sys.executable, "-c", begun], env={"PYTHONPATH": HOME}, stdout=subprocess.PIPE) as process:
+    started = _CONFINED.format(act="os.write(1, b'+'); any(False for _ in iter(int, 1))")
+    with subprocess.Popen([sys.executable, "-c", started], env={"PYTHONPATH": HOME}, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.read(1) == b"+"
         child = psutil.Process(process.pid)
@@ -215,9 +215,9 @@ def living(fork_server: psutil.Process) -> list[psutil.Process]:
 async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
     slow = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans")
     await checked(checker, HONEST[PDF], PDF)
-    begun = checker._fork_server._process
-    assert begun is not None
-    fork_server = psutil.Process(begun.pid)
+    started = checker._fork_server._process
+    assert started is not None
+    fork_server = psutil.Process(started.pid)
     await eventually(lambda: not living(fork_server))  # the child of the honest file is gone
 
     async def kill() -> None:
@@ -234,8 +234,8 @@ async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -
 
 
 async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
-    told: list[str] = []
-    checker = Checker(lambda outcome, seconds: told.append(outcome))
+    reported: list[str] = []
+    checker = Checker(lambda outcome, seconds: reported.append(outcome))
     before = set(psutil.Process().children())
     await checked(checker, HONEST[PDF], PDF)
     (fork_server,) = set(psutil.Process().children()) - before
@@ -247,7 +247,7 @@ async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
     checker.close()
     checker.close()
     assert not set(psutil.Process().children()) - before
-    assert told == ["accepted", "accepted"]
+    assert reported == ["accepted", "accepted"]
 
 
 async def test_files_wait_for_their_turn(checker: Checker) -> None:

@@ -63,15 +63,15 @@ def listed(**members: Any) -> Organisation:
 
 
 def us(facts: Mapping[str, object] | None = None, **lists: Any) -> NumberStatus:
-    told = {BMF: SourceReport(BMF, APRIL, (facts or CHARITY,))}
-    told |= {source: SourceReport(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
-    told |= lists
-    return NumberStatus(told, told[BMF], status_of_us_organisation(told))
+    reported = {BMF: SourceReport(BMF, APRIL, (facts or CHARITY,))}
+    reported |= {source: SourceReport(source, APRIL, ()) for source in (REVOCATIONS, PUB_78, E_POSTCARD)}
+    reported |= lists
+    return NumberStatus(reported, reported[BMF], status_of_us_organisation(reported))
 
 
 def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> NumberStatus:
-    told = SourceReport("x", APRIL, (facts,), unverified=unverified)
-    return NumberStatus({"x": told}, told, status_of_listed(told))
+    reported = SourceReport("x", APRIL, (facts,), unverified=unverified)
+    return NumberStatus({"x": reported}, reported, status_of_listed(reported))
 
 
 def seen(code: str = "IRS", **members: Any) -> RequestFacts:
@@ -111,8 +111,8 @@ ASKED = seen().asked
 
 
 def group_of_one_that_is_gone() -> NumberStatus:
-    told = {BMF: SourceReport(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
-    return NumberStatus(told, told[BMF], status_of_us_organisation(told, {BMF: SourceReport(BMF, APRIL)}))
+    reported = {BMF: SourceReport(BMF, APRIL, ({**CHARITY, **CENTRAL},))}
+    return NumberStatus(reported, reported[BMF], status_of_us_organisation(reported, {BMF: SourceReport(BMF, APRIL)}))
 
 
 REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
@@ -271,8 +271,8 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 
 
 def test_facts_of_a_status_are_the_sources_own() -> None:
-    told = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
-    assert register_rules.status_facts(told) == {"status": "Removed", "removed": "2020-01-01"}
+    reported = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
+    assert register_rules.status_facts(reported) == {"status": "Removed", "removed": "2020-01-01"}
 
 
 def test_every_reason_has_a_sentence() -> None:

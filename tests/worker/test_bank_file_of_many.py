@@ -39,7 +39,7 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
         for _ in range(times):
             await _gifts(service, partner, request, causes)
             await bank.sent(service)
-        began = perf_counter()
+        started = perf_counter()
         made = await bank.made(service, bank.own(tmp_path, "USD"))
         assert made.file is not None
         assert (made.file.payments, made.file.total.minor, made.without_account, made.held) == (
@@ -53,9 +53,9 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
         released = perf_counter()
         named = [one.text for one in etree.fromstring(content).iterfind(".//p:EndToEndId", SPACE)]
         assert len(set(named)) == many
-        told = await bank.heard(service, bank.answer(made.file, *((str(one), "ACSC") for one in named)))
+        reported = await bank.heard(service, bank.answer(made.file, *((str(one), "ACSC") for one in named)))
         heard = perf_counter()
-        assert (told.confirmed, told.refused, told.contradicted) == (many, [], [])
+        assert (reported.confirmed, reported.refused, reported.contradicted) == (many, [], [])
         async with service.db.read() as tx:
             assert await tx.fetchval("select count(*) from disbursement where status = 'PAID'") == many
         assert before - await books.in_bank(service, "USD") == 100 * many
@@ -65,7 +65,7 @@ async def test_m11_a_file_of_very_many_payments_is_made_released_and_answered(
     figures.write(
         "bank-file-of-many",
         "A file of very many payments through the database (M11)",
-        f"{many:,} payouts to {nonprofits} nonprofits: made, valid and stored in {wrote - began:.1f} s, "
+        f"{many:,} payouts to {nonprofits} nonprofits: made, valid and stored in {wrote - started:.1f} s, "
         f"released and written in {released - wrote:.1f} s",
         f"the bank's answer that all are paid: {many:,} transactions in {heard - released:.1f} s",
     )

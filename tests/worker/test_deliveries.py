@@ -172,14 +172,14 @@ async def test_w3_retry_after_is_obeyed_up_to_twice_the_step(service: Service, a
 async def test_w3_410_suspends_and_tells_the_other_subscriptions(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(reply(410)) as gone, receiver() as sink:
         dead = await webhooks.subscribe(api, gone, "donation.created")
-        told = await webhooks.subscribe(api, sink, "webhook_subscription.suspended")
+        reported = await webhooks.subscribe(api, sink, "webhook_subscription.suspended")
         await webhooks.happen(service, tenant)
         await service.drain()
         await webhooks.happen(service, tenant)
         await service.drain()
         assert len(gone.received) == 1
         (got,) = sink.received
-        event = webhooks.verify(got, told["secret"])
+        event = webhooks.verify(got, reported["secret"])
         assert (event["data"]["eventData"]["id"], event["data"]["eventData"]["status"]) == (dead["id"], "suspended")
         assert dead["secret"] not in got.body.decode()
         path = f"/v1/webhook-subscriptions/{dead['id']}"

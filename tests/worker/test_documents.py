@@ -143,8 +143,8 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         ("production", "none", True),
         ("production", "clamd://scanner:3310", False),
     ):
-        told = {"environment": environment, "scanner_url": setting}
-        assert settings_for(empty_database).model_copy(update=told).skips_virus_scan is unscanned
+        reported = {"environment": environment, "scanner_url": setting}
+        assert settings_for(empty_database).model_copy(update=reported).skips_virus_scan is unscanned
     async with ground(empty_database) as here:
         document = await here.hand_in()
         async with here.service.db.read() as tx:
@@ -252,7 +252,7 @@ async def test_u4_nothing_is_removed_while_the_storage_does_not_know_the_deploym
 async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabase) -> None:
     async with ground(empty_database) as here:
         await here.service.drain()
-        lost, altered, kept = [await here.hand_in() for _ in range(3)]
+        lost, altered, stored = [await here.hand_in() for _ in range(3)]
         await here.later(days=2)
         assert await here.findings() == set()
         files = {file.name: file for file in here.files()}
@@ -262,7 +262,7 @@ async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabas
         file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
         await here.later(days=2)
         assert await here.findings() == {"documents.kept"}
-        assert [(await here.row(one))["missing_at"] is None for one in (lost, altered, kept)] == [False, False, True]
+        assert [(await here.row(one))["missing_at"] is None for one in (lost, altered, stored)] == [False, False, True]
         file.write_bytes(whole)
         await here.later(days=2)
         assert (await here.row(altered))["missing_at"] is None

@@ -101,9 +101,9 @@ async def test_s4_more_than_one_batch_is_swept_to_the_end_within_a_minute(ground
             first.session_id,
         )
     ground.service.clock.advance(DAY)
-    began = perf_counter()
+    started = perf_counter()
     await ground.background.sweeper.run_due()
-    seconds = perf_counter() - began
+    seconds = perf_counter() - started
     assert await ground.count("donation_session", "expired") == due + 1
     assert await ground.count("donation", "CANCELLED") == due + 1
     assert (await first.events()).count("donation.cancelled") == due + 1

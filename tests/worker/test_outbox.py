@@ -216,8 +216,8 @@ async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_
         assert await dispatcher.count_waiting(tx) == 0
 
     await background.drain()
-    (kept,) = await ground.look("select kind, failures, last_error, dead_at from job")
-    assert tuple(kept) == (RETRY_REACTION, 1, "RuntimeError in attempt 1", None), "told, and tried again"
+    (stored,) = await ground.look("select kind, failures, last_error, dead_at from job")
+    assert tuple(stored) == (RETRY_REACTION, 1, "RuntimeError in attempt 1", None), "told, and tried again"
     broken = False
     ground.clock.advance(timedelta(hours=2))
     await background.drain()

@@ -107,8 +107,8 @@ async def test_a_crash_between_two_batches_leaves_no_gift_behind(ground: Ground)
     await ground.service.drain()
     for made in gifts:
         assert (await gift(ground.api, made))["status"] == "RECEIVED_PAYMENT"
-        told = (await events_of(ground.service, made))[4:]
-        assert told == ["donation.disbursed", "donation.payout_returned"]
+        reported = (await events_of(ground.service, made))[4:]
+        assert reported == ["donation.disbursed", "donation.payout_returned"]
     async with ground.service.db.read() as tx:
         assert len(await donations.donations_of_disbursement(tx, payout)) == 5
         assert await disbursements.propagating(tx) == []

@@ -201,11 +201,11 @@ async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground:
     job = NewJob("a.job", {}, unique="one")
     await enqueue(ground, job, job, NewJob("b.job", {}, unique="one"), NewJob("a.job", {}, unique="two"))
     await enqueue(ground, job)
-    begun = await claim(ground.db)
-    assert Counter(taken.kind for taken in begun) == {"a.job": 2, "b.job": 1}
+    started = await claim(ground.db)
+    assert Counter(taken.kind for taken in started) == {"a.job": 2, "b.job": 1}
     await enqueue(ground, job)
     (second,) = await claim(ground.db)
-    for taken in [*begun, second]:
+    for taken in [*started, second]:
         assert await finish(ground.db, taken, JobRetry(timedelta())) == 1
     assert len(await claim(ground.db)) == 4
 

@@ -97,11 +97,11 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
     ):
         await services.drain()
         assert await stand(services) == ("loaded", 0, 1)
-        told = await look(
+        reported = await look(
             services, "select url, name, etag, last_modified::date::text as day, bytes from register_fetch"
         )
-        assert told is not None
-        assert tuple(told)[1:4] == ("eo_wy.csv", '"v1"', "2026-04-13")
+        assert reported is not None
+        assert tuple(reported)[1:4] == ("eo_wy.csv", '"v1"', "2026-04-13")
         day = await look(services, "select data_as_of::date::text from register_load")
         assert day is not None
         assert day[0] == "2026-04-13", "the publisher's date is the day of the data"

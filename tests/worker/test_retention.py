@@ -62,11 +62,11 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             answer = await api.post("/v1/users", {}, idempotency_key="a-key")
             assert answer.status_code == 200
             await _happen(service, tenant, 3)
-        begun = await _left(service, table)
-        assert begun > 0, f"say here what makes a row of {table}"
+        started = await _left(service, table)
+        assert started > 0, f"say here what makes a row of {table}"
         service.clock.advance(stated()[table] - HOUR)
         await service.drain()
-        assert await _left(service, table) == begun
+        assert await _left(service, table) == started
         service.clock.advance(HOUR + LAG)
         await service.drain()
         assert await _left(service, table) == 0

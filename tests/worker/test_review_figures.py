@@ -14,8 +14,8 @@ async def figures(service: Service) -> dict[str, float]:
         await reviews.collect_metrics(tx, telemetry)
         await reviews.collect_decision_metrics(tx, telemetry)
     lines = telemetry.exposition().decode().splitlines()
-    told = (line.rpartition(" ") for line in lines if line.startswith("almoner_review"))
-    return {name: float(value) for name, _, value in told}
+    reported = (line.rpartition(" ") for line in lines if line.startswith("almoner_review"))
+    return {name: float(value) for name, _, value in reported}
 
 
 async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
@@ -33,27 +33,27 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
         service.clock.advance(hours=10)
         await second.look(otto)
         await second.reject(otto)
-        told = await figures(service)
-        assert told['almoner_reviews_open{kind="match"}'] == 1
-        assert told['almoner_review_oldest_seconds{kind="match"}'] == 900 + 36_000
-        assert told['almoner_reviews_open{kind="validation_request"}'] == 0
+        reported = await figures(service)
+        assert reported['almoner_reviews_open{kind="match"}'] == 1
+        assert reported['almoner_review_oldest_seconds{kind="match"}'] == 900 + 36_000
+        assert reported['almoner_reviews_open{kind="validation_request"}'] == 0
 
         by = 'almoner_review_decisions_total{{by="{}",kind="match",verdict="{}"}}'
-        assert told[by.format(olive.id, "accepted")] == told[by.format(otto.id, "rejected")] == 1
-        assert not any(olive.name in name or otto.name in name for name in told)
+        assert reported[by.format(olive.id, "accepted")] == reported[by.format(otto.id, "rejected")] == 1
+        assert not any(olive.name in name or otto.name in name for name in reported)
         exposed = service.services.telemetry.exposition().decode()
         assert "# TYPE almoner_review_decisions_total counter" in exposed
 
         upto = 'almoner_review_wait_seconds_bucket{{kind="match",le="{}"}}'
-        counts = [told[upto.format(bound)] for bound in ("300.0", "900.0", "28800.0", "86400.0", "+Inf")]
+        counts = [reported[upto.format(bound)] for bound in ("300.0", "900.0", "28800.0", "86400.0", "+Inf")]
         assert counts == [0, 1, 1, 2, 2], "a bound counts what took just as long"
-        assert told['almoner_review_wait_seconds_count{kind="match"}'] == 2
-        assert told['almoner_review_wait_seconds_sum{kind="match"}'] == 900 + 36_900
+        assert reported['almoner_review_wait_seconds_count{kind="match"}'] == 2
+        assert reported['almoner_review_wait_seconds_sum{kind="match"}'] == 900 + 36_900
 
         async with service.db.write() as tx:
             await reviews.withdraw(tx, third.subject)
             await reviews.record_decision(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
-        told = await figures(service)
-        assert told['almoner_reviews_open{kind="match"}'] == 0
-        assert not any('by="rules"' in name for name in told), "what nobody had to be asked for is no one's work"
+        reported = await figures(service)
+        assert reported['almoner_reviews_open{kind="match"}'] == 0
+        assert not any('by="rules"' in name for name in reported), "what nobody had to be asked for is no one's work"
         await api.close()

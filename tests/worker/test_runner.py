@@ -128,16 +128,16 @@ async def test_a_kind_that_nobody_handles_is_kept_as_dead(ground: Ground) -> Non
 
 
 async def test_a_stopping_worker_finishes_what_it_has_and_claims_nothing_more(ground: Ground) -> None:
-    begun, leave, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    started, leave, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def answer(_job: Job) -> Result:
-        begun.set()
+        started.set()
         await leave.wait()
         return JobDone()
 
     await enqueue(ground, NewJob("a.job", {}))
     running = asyncio.create_task(JobRunner(JobContext(ground.db), doing(answer), ground.telemetry).run(stop))
-    await begun.wait()
+    await started.wait()
     stop.set()
     await enqueue(ground, NewJob("a.job", {"later": True}))
     leave.set()
@@ -147,10 +147,10 @@ async def test_a_stopping_worker_finishes_what_it_has_and_claims_nothing_more(gr
 
 
 async def test_a_stopping_worker_gives_back_what_does_not_end(ground: Ground) -> None:
-    begun, stop = asyncio.Event(), asyncio.Event()
+    started, stop = asyncio.Event(), asyncio.Event()
 
     async def answer(_job: Job) -> Result:
-        begun.set()
+        started.set()
         await asyncio.Event().wait()
         return JobDone()
 
@@ -158,7 +158,7 @@ async def test_a_stopping_worker_gives_back_what_does_not_end(ground: Ground) ->
     running = asyncio.create_task(
         JobRunner(JobContext(ground.db), doing(answer), ground.telemetry, stop_seconds=0.05).run(stop)
     )
-    await begun.wait()
+    await started.wait()
     stop.set()
     await running
     rows = await ground.look("select attempt, leased_until from job")
@@ -166,10 +166,10 @@ async def test_a_stopping_worker_gives_back_what_does_not_end(ground: Ground) ->
 
 
 async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
+    started, ended = asyncio.Event(), asyncio.Event()
 
     async def answer(_job: Job) -> Result:
-        begun.set()
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -179,7 +179,7 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
     await enqueue(ground, NewJob("a.job", {}))
     runner = JobRunner(JobContext(ground.db), doing(answer), ground.telemetry)
     await runner.run_round()
-    await begun.wait()
+    await started.wait()
     ground.clock.advance_wall(seconds=61)
     async with ground.another() as other:
         async with other.write() as tx:
@@ -299,10 +299,10 @@ async def test_the_loop_looks_at_a_tidying_sweep_once_in_its_period(ground: Grou
         Schedule("records.expire", other_due, records.run),
     )
     sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
-    begun, stop = ground.clock.now(), asyncio.Event()
+    started, stop = ground.clock.now(), asyncio.Event()
     running = asyncio.create_task(sweeper.run(stop))
     await eventually(lambda: others >= 2)
-    assert looks == [begun]
+    assert looks == [started]
     ground.clock.advance(hours=4)
     await eventually(lambda: len(records.swept_at) == 1)
     stop.set()

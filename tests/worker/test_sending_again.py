@@ -90,11 +90,11 @@ async def test_w14_replay_sends_a_window_again(service: Service, api: Client, te
             made += await webhooks.happen(service, tenant, event_type)
             await service.drain()
             service.clock.advance(hours=1)
-        begun = service.clock.now() - 3 * HOUR
+        started = service.clock.now() - 3 * HOUR
         assert len(sink.received) == 2
-        window = {"startDate": begun.isoformat(), "endDate": (begun + 2 * HOUR).isoformat()}
+        window = {"startDate": started.isoformat(), "endDate": (started + 2 * HOUR).isoformat()}
         assert data(await api.post(path, window)) == {"scheduled": 1}
-        assert data(await api.post(path, {"startDate": begun.isoformat()})) == {"scheduled": 2}
+        assert data(await api.post(path, {"startDate": started.isoformat()})) == {"scheduled": 2}
         await service.drain()
         again = [got.headers["webhook-id"] for got in sink.received[2:]]
         assert sorted(again) == sorted([made[0], made[0], made[2]])
@@ -103,7 +103,7 @@ async def test_w14_replay_sends_a_window_again(service: Service, api: Client, te
 async def test_w14_replay_of_what_failed_recovers_an_outage(service: Service, api: Client, tenant: Tenant) -> None:
     async with receiver(reply(500)) as sink:
         subscription = await webhooks.subscribe(api, sink)
-        begun = service.clock.now()
+        started = service.clock.now()
         lost = await webhooks.happen(service, tenant, times=3)
         for _ in range(6):
             await service.drain()
@@ -113,7 +113,7 @@ async def test_w14_replay_of_what_failed_recovers_an_outage(service: Service, ap
         await service.drain()
         assert [d["status"] for d in await webhooks.deliveries(api, subscription, status="failed")] == ["failed"] * 3
         sink.received.clear()
-        body = {"startDate": begun.isoformat(), "failedOnly": True}
+        body = {"startDate": started.isoformat(), "failedOnly": True}
         path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
         assert data(await api.post(path, body)) == {"scheduled": 3}
         assert data(await api.post(path, body)) == {"scheduled": 0}, "they are under way"

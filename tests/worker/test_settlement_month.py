@@ -37,10 +37,10 @@ async def test_m7_a_month_with_one_fault_in_a_hundred(empty_database: TestDataba
         assert await missing(service) == 0, "a provider that never reports is not asked"
         before = await imported(service, report(*[lines[n] for n in faults["settled_before"]]), PROVIDER)
         assert before.exceptions == 0
-        began = perf_counter()
+        started = perf_counter()
         arrived = [line for n, line in enumerate(lines) if n not in faults["missing"]]
         done = await imported(service, report(*arrived), PROVIDER)
-        seconds = perf_counter() - began
+        seconds = perf_counter() - started
         async with service.db.read() as tx:
             rows = await tx.fetch("select reason, provider_payment from settlement_line where status = 'exception'")
             settled = await tx.fetchval("select count(*) from donation where settled_at is not null")

@@ -58,8 +58,8 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
         await services.drain()
         assert await stand(services) == ("loaded", 0, 1)
         async with services.db.read() as tx:
-            told = await tx.fetchrow("select fetched_from, entries from watchlist_load")
-        assert tuple(told or ()) == ([f"http://127.0.0.1:{server.port}/findings.csv"], 30)
+            reported = await tx.fetchrow("select fetched_from, entries from watchlist_load")
+        assert tuple(reported or ()) == ([f"http://127.0.0.1:{server.port}/findings.csv"], 30)
 
         await services.drain()
         assert len(server.received) == 1, "it is not due"

@@ -68,44 +68,44 @@ class KeyGuard:
         Raises Unauthorised; TooManyWrongKeys when the address has tried too many that are none.
         """
         secret = read_authorization(authorization)
-        wall = self._clock.real_now()
+        real_now = self._clock.real_now()
         known = self._known.get(secret)
         if known is None:
-            self._brake(secret, address, wall)
-            known = await self._look_up(secret, address, wall)
-        elif known.to_ask(wall.timestamp()):
+            self._brake(secret, address, real_now)
+            known = await self._look_up(secret, address, real_now)
+        elif known.to_ask(real_now.timestamp()):
             known.asked_again = True
-            known = await self._look_up(secret, address, wall)
-        if known.expires_at is not None and wall >= known.expires_at:
+            known = await self._look_up(secret, address, real_now)
+        if known.expires_at is not None and real_now >= known.expires_at:
             raise Unauthorised("header.Authorization holds a key that has expired")
         return known.caller
 
-    def _brake(self, secret: str, address: str, wall: datetime) -> None:
+    def _brake(self, secret: str, address: str, real_now: datetime) -> None:
         """A key that was never seen is not even looked up for an address that guesses; keys in use are not held up.
 
         The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
         """
         if secret not in self._wrong:
-            wait = self._limiter.wait_seconds(self._limits.wrong_keys, client_network(address), wall.timestamp())
+            wait = self._limiter.wait_seconds(self._limits.wrong_keys, client_network(address), real_now.timestamp())
             if wait is not None:
                 raise TooManyInvalidKeys(wait)
 
-    def _note_wrong(self, secret: str, address: str, wall: datetime) -> None:
+    def _note_wrong(self, secret: str, address: str, real_now: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.count_call(self._limits.wrong_keys, client_network(address), wall.timestamp())
+            self._limiter.count_call(self._limits.wrong_keys, client_network(address), real_now.timestamp())
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
 
-    async def _look_up(self, secret: str, address: str, wall: datetime) -> _CachedKey:
+    async def _look_up(self, secret: str, address: str, real_now: datetime) -> _CachedKey:
         async with self._db.read() as tx:
             key = await keys.find_by_secret(tx, secret)
         if key is None:
             self._known.pop(secret, None)
-            self._note_wrong(secret, address, wall)
+            self._note_wrong(secret, address, real_now)
             raise Unauthorised("header.Authorization does not hold a usable key")
         caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
-        known = _CachedKey(caller, key.expires_at, wall.timestamp())
+        known = _CachedKey(caller, key.expires_at, real_now.timestamp())
         self._known[secret] = known
         if len(self._known) > _MOST_KEYS:
             self._known.popitem(last=False)
@@ -127,10 +127,10 @@ class KeyGuard:
 
     def record_use(self, caller: Caller, address: str, route: str) -> None:
         """Remember the use until ``write_uses``, at most once a minute a key."""
-        wall = self._clock.real_now()
-        if wall.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
-            self._noted[caller.key_id] = wall.timestamp()
-            self._uses[caller.key_id] = (caller.key_id, wall, address, route)
+        real_now = self._clock.real_now()
+        if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
+            self._noted[caller.key_id] = real_now.timestamp()
+            self._uses[caller.key_id] = (caller.key_id, real_now, address, route)
 
     async def flush_uses(self) -> None:
         """Write the remembered uses; called every few seconds by the server, never inside a request."""

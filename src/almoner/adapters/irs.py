@@ -82,8 +82,8 @@ def strip_care_of(text: str) -> str:
 
 def clean_second_name(text: str) -> str:
     """The second line of a name; empty where it is a trustee or an officer who is a person."""
-    kept = strip_care_of(text)
-    return "" if _OF_PERSON.search(kept) and not _OF_BODY.search(kept) else kept
+    stored = strip_care_of(text)
+    return "" if _OF_PERSON.search(stored) and not _OF_BODY.search(stored) else stored
 
 
 def strip_name_care_of(name: str) -> str:
@@ -192,10 +192,10 @@ def guess_file_format(line: str) -> str:
 
 
 def rejected_row(
-    line: int, reason: str, kept: Sequence[str], *, file: int, number: str = "", name: str = ""
+    line: int, reason: str, stored: Sequence[str], *, file: int, number: str = "", name: str = ""
 ) -> RejectedRow:
     """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
-    safe = [field for field in map(strip_care_of, kept) if "@" not in field]
+    safe = [field for field in map(strip_care_of, stored) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
     ein, called = number if is_ein(number) else None, "" if is_corrupt(name) else strip_name_care_of(name)
     return RejectedRow(line, reason, content, file, ein, called)

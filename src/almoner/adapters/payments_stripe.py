@@ -132,10 +132,10 @@ class StripeProvider:
         Raises NoSuchPayment, ProviderFailure.
         """
         session = await self._session(payment)
-        tries = await self._tries(session)
-        if session.status == "open" and tries >= _allowed_attempts(session):
+        attempts = await self._tries(session)
+        if session.status == "open" and attempts >= _allowed_attempts(session):
             session = await self._end(session)
-        return self._shown(session, tries)
+        return self._shown(session, attempts)
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
@@ -285,11 +285,11 @@ class StripeProvider:
             return ended
         return parse_response(answer, CheckoutSession)
 
-    def _shown(self, session: CheckoutSession, tries: int) -> ProviderPayment:
+    def _shown(self, session: CheckoutSession, attempts: int) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's page is at another address than expected")
-        status = _status(session, tries)
+        status = _status(session, attempts)
         money = _from_stripe_amount(session.amount_total, session.currency)
         if intent is not None and status is ProviderStatus.SUCCEEDED:
             money = _from_stripe_amount(intent.amount_received, intent.currency)
@@ -300,7 +300,7 @@ class StripeProvider:
             status,
             money,
             session.client_reference_id or "",
-            tries,
+            attempts,
             session.livemode,
             ours=not others,
         )
@@ -343,7 +343,7 @@ def _allowed_attempts(session: CheckoutSession) -> int:
     return int(allowed) if allowed.isascii() and allowed.isdigit() and len(allowed) < 4 else 1
 
 
-def _status(session: CheckoutSession, tries: int) -> ProviderStatus:
+def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
     intent = session.payment_intent
     if session.payment_status == "no_payment_required":
         raise ProviderFailure("Stripe asks nothing for the payment")
@@ -351,7 +351,9 @@ def _status(session: CheckoutSession, tries: int) -> ProviderStatus:
         busy = intent is not None and intent.status == "processing"
         return ProviderStatus.PROCESSING if busy else ProviderStatus.OPEN
     if session.status == "expired":
-        return ProviderStatus.FAILED if tries and tries >= _allowed_attempts(session) else ProviderStatus.CANCELLED
+        return (
+            ProviderStatus.FAILED if attempts and attempts >= _allowed_attempts(session) else ProviderStatus.CANCELLED
+        )
     if session.payment_status == "paid":
         return ProviderStatus.SUCCEEDED
     # Complete and unpaid: the donor's bank takes days, or has said no.

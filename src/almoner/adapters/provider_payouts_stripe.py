@@ -159,8 +159,8 @@ def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple
     found: dict[LineKey, ReportLine] = {}
     for move in moves:
         for line in _lines(move, names):
-            told = ReportLine(line.kind, move.id, line.gross, line.fee) if line.key in found else line
-            found[told.key] = told
+            reported = ReportLine(line.kind, move.id, line.gross, line.fee) if line.key in found else line
+            found[reported.key] = reported
     return tuple(found.values())
 
 

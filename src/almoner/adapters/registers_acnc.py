@@ -138,9 +138,9 @@ class _Columns:
             if isinstance(row, RejectedRow):
                 yield row
                 continue
-            told = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
-            told |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
-            yield from self._row(row, self._reading.read_texts(told))
+            reported = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
+            reported |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
+            yield from self._row(row, self._reading.read_texts(reported))
             yield from self._reading.take_unreadable(row.line)
 
     def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[registers_ports.SourceRow]:
@@ -202,12 +202,12 @@ class _Columns:
         }
 
     def _said(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
-        said = []
+        stated = []
         for column, at in flags:
             text = row.fields[at]
             if text == "Y" or (text and self._reading.read_choice(column, clean_text(text), _FLAGS) is True):
-                said.append(column)
-        return said
+                stated.append(column)
+        return stated
 
 
 _ESTABLISHED: Final = "Date_Organisation_Established"

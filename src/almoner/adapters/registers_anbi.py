@@ -141,9 +141,9 @@ class _RecordParser:
 
 
 def _entry(
-    line: int, said: dict[str, str], file: int, reading: ValueReader
+    line: int, stated: dict[str, str], file: int, reading: ValueReader
 ) -> RegisterEntry | RejectedRow | UnnumberedRow:
-    number, name, ended = said.get(NUMBER, ""), said.get(NAME, ""), said.get(END_DATE, "")
+    number, name, ended = stated.get(NUMBER, ""), stated.get(NAME, ""), stated.get(END_DATE, "")
     ends = parse_date(ended)
     if not number:
         return UnnumberedRow(line, file, name)
@@ -159,12 +159,12 @@ def _entry(
             number=number,
             part="all",
             name=name,
-            other_names=distinct_names(name, [said.get("aliasNaam", "")]),
+            other_names=distinct_names(name, [stated.get("aliasNaam", "")]),
             types=["nonprofit"],
             active=not ended,
-            websites=parse_websites(said.get("webSite", "")),
-            city=said.get("vestigingsPlaats") or None,
-            registration_date=reading.read_date("ingangsDatum", said.get("ingangsDatum", "")),
+            websites=parse_websites(stated.get("webSite", "")),
+            city=stated.get("vestigingsPlaats") or None,
+            registration_date=reading.read_date("ingangsDatum", stated.get("ingangsDatum", "")),
             until=ends,
             facts=drop_empty_facts({END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )

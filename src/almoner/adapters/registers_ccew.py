@@ -111,50 +111,55 @@ def _read_table(
         if isinstance(row, RejectedRow):
             yield row
             continue
-        told = list(reading.read_texts(dict(zip(table.columns, row.values, strict=True))).values())
+        reported = list(reading.read_texts(dict(zip(table.columns, row.values, strict=True))).values())
         try:
-            if not _ORGANISATION.fullmatch(told[0]):
+            if not _ORGANISATION.fullmatch(reported[0]):
                 raise ValueError("organisation_number is not a number")
-            _ADDERS[table.name](join, int(told[0]), told, row.line, reading)
+            _ADDERS[table.name](join, int(reported[0]), reported, row.line, reading)
         except ValueError as error:
             reading.discard_unreadable()
-            content = f"organisation_number {told[0]}" if _ORGANISATION.fullmatch(told[0]) else ""
-            yield _with_charity_number(join, table, told, RejectedRow(row.line, str(error), content, place))
+            content = f"organisation_number {reported[0]}" if _ORGANISATION.fullmatch(reported[0]) else ""
+            yield _with_charity_number(join, table, reported, RejectedRow(row.line, str(error), content, place))
         else:
             yield from reading.take_unreadable(row.line)
 
 
-def _with_charity_number(join: TableJoin, table: ExtractTable, told: Sequence[str], row: RejectedRow) -> RejectedRow:
+def _with_charity_number(
+    join: TableJoin, table: ExtractTable, reported: Sequence[str], row: RejectedRow
+) -> RejectedRow:
     """The row with the number of its charity, unless that was there before."""
     if table is not CHARITY:
         return row._replace(lists=False)
-    number, linked, name = told[1:4]
-    if _ORGANISATION.fullmatch(told[0]) and join.find_number(int(told[0])) == (number, linked.lstrip("0") or "0"):
+    number, linked, name = reported[1:4]
+    if _ORGANISATION.fullmatch(reported[0]) and join.find_number(int(reported[0])) == (
+        number,
+        linked.lstrip("0") or "0",
+    ):
         return row._replace(lists=False)
     return row._replace(number=charity_key(number, linked), name=registers_uk.clean_name(name))
 
 
-def _add_charity(join: TableJoin, organisation: int, told: list[str], line: int, reading: ValueReader) -> None:
-    number, linked, name = told[1:4]
+def _add_charity(join: TableJoin, organisation: int, reported: list[str], line: int, reading: ValueReader) -> None:
+    number, linked, name = reported[1:4]
     if charity_key(number, "0") is None:
         raise ValueError("registered_charity_number has not 6 or 7 digits")
     if charity_key(number, linked) is None:
         raise ValueError("linked_charity_number is not a number")
     if not name:
         raise ValueError("charity_name is empty or damaged")
-    status = told[_AT["charity_registration_status"]].capitalize()
+    status = reported[_AT["charity_registration_status"]].capitalize()
     if status not in ("Registered", "Removed"):
         raise ValueError("charity_registration_status is neither Registered nor Removed")
-    told[_AT["charity_registration_status"]] = status
+    reported[_AT["charity_registration_status"]] = status
     for column in _BOOLEANS:
-        if reading.read_choice(column, told[_AT[column]], _SAYS) is None:
-            told[_AT[column]] = ""
+        if reading.read_choice(column, reported[_AT[column]], _SAYS) is None:
+            reported[_AT[column]] = ""
     for column in ("latest_income", "latest_expenditure"):
-        told[_AT[column]] = _amount(column, told[_AT[column]], reading)
+        reported[_AT[column]] = _amount(column, reported[_AT[column]], reading)
     for column in _DAYS:
-        told[_AT[column]] = _day(column, told[_AT[column]], reading)
-    days = told[_AT["date_of_registration"]], told[_AT["date_of_removal"]]
-    if not join.add_charity((number, int(linked)), organisation, status == "Registered", days, line, told):
+        reported[_AT[column]] = _day(column, reported[_AT[column]], reading)
+    days = reported[_AT["date_of_registration"]], reported[_AT["date_of_removal"]]
+    if not join.add_charity((number, int(linked)), organisation, status == "Registered", days, line, reported):
         raise ValueError("the organisation number stands twice in the table")
 
 
@@ -167,14 +172,14 @@ def _amount(column: str, text: str, reading: ValueReader) -> str:
     return "" if found is None else str(found)
 
 
-def _add_class(join: TableJoin, organisation: int, told: list[str], _line: int, _reading: ValueReader) -> None:
-    if not _CLASS.fullmatch(told[1]):
+def _add_class(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+    if not _CLASS.fullmatch(reported[1]):
         raise ValueError("classification_code has not three digits")
-    join.add_row(organisation, CLASSES.name, told[1:])
+    join.add_row(organisation, CLASSES.name, reported[1:])
 
 
-def _add_event(join: TableJoin, organisation: int, told: list[str], _line: int, reading: ValueReader) -> None:
-    _, kind, day, reason, taker, taker_number = told
+def _add_event(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
+    _, kind, day, reason, taker, taker_number = reported
     day = _day("date_of_event", day, reading)
     join.add_row(organisation, EVENTS.name, (kind, day, reason, taker_number))
     incorporated = "incor" in reason.lower()  # "Funds transferred (incor)"
@@ -190,30 +195,30 @@ def _add_event(join: TableJoin, organisation: int, told: list[str], _line: int, 
         join.add_transfer(other, organisation, "", day, incorporated)
 
 
-def _add_report(join: TableJoin, organisation: int, told: list[str], _line: int, reading: ValueReader) -> None:
-    join.add_row(organisation, REPORTS.name, (told[1], _day("date_published", told[2], reading)))
+def _add_report(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
+    join.add_row(organisation, REPORTS.name, (reported[1], _day("date_published", reported[2], reading)))
 
 
-def _add_return(join: TableJoin, organisation: int, told: list[str], _line: int, reading: ValueReader) -> None:
+def _add_return(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
     columns = RETURNS.columns
-    days = [_day(columns[at], told[at], reading) for at in (2, 3, 4)]
-    amounts = [_amount(columns[at], told[at], reading) for at in (5, 6)]
-    join.add_row(organisation, RETURNS.name, (told[1], *days, *amounts, told[7]))
+    days = [_day(columns[at], reported[at], reading) for at in (2, 3, 4)]
+    amounts = [_amount(columns[at], reported[at], reading) for at in (5, 6)]
+    join.add_row(organisation, RETURNS.name, (reported[1], *days, *amounts, reported[7]))
 
 
 def _add_latest(table: ExtractTable) -> _Adder:
     """Of annual returns in detail, the latest is kept."""
 
-    def add(join: TableJoin, organisation: int, told: list[str], _line: int, _reading: ValueReader) -> None:
-        if told[1].lower() == "true":
-            join.add_row(organisation, table.name, told)
+    def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+        if reported[1].lower() == "true":
+            join.add_row(organisation, table.name, reported)
 
     return add
 
 
 def _add_verbatim(table: ExtractTable) -> _Adder:
-    def add(join: TableJoin, organisation: int, told: list[str], _line: int, _reading: ValueReader) -> None:
-        join.add_row(organisation, table.name, told[1:])
+    def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
+        join.add_row(organisation, table.name, reported[1:])
 
     return add
 
@@ -245,33 +250,33 @@ def _iso_date(text: str) -> str | None:
 
 
 def _entry(charity: JoinedCharity) -> RegisterEntry:
-    told = dict(zip(CHARITY.columns, charity.told, strict=True))
-    main, linked = told["registered_charity_number"], int(told["linked_charity_number"])
-    name = registers_uk.clean_name(told["charity_name"])
+    reported = dict(zip(CHARITY.columns, charity.told, strict=True))
+    main, linked = reported["registered_charity_number"], int(reported["linked_charity_number"])
+    name = registers_uk.clean_name(reported["charity_name"])
     names = _names(charity)
-    place = registers_uk.parse_address((charity.told[line] for line in _ADDRESS), told["charity_contact_postcode"])
-    income = parse_amount(told["latest_income"])
+    place = registers_uk.parse_address((charity.told[line] for line in _ADDRESS), reported["charity_contact_postcode"])
+    income = parse_amount(reported["latest_income"])
     return RegisterEntry(
         number=_key(main, linked),
         part=WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=registers_uk.distinct_other_names(name, (further for kind in names.values() for further in kind)),
-        description=registers_uk.clean_free_text(told["charity_activities"]),
+        description=registers_uk.clean_free_text(reported["charity_activities"]),
         types=["nonprofit"],
-        active=told["charity_registration_status"] == "Registered",
-        websites=parse_websites(told["charity_contact_web"]),
+        active=reported["charity_registration_status"] == "Registered",
+        websites=parse_websites(reported["charity_contact_web"]),
         address_line_1=place.address_line_1,
         address_line_2=place.address_line_2,
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=parse_date(told["date_of_registration"]),
+        registration_date=parse_date(reported["date_of_registration"]),
         is_branch_parent=charity.has_linked,
         parent_number=main if linked else None,
         prominence=registers_uk.prominence_of(income),
-        facts={**_charity_facts(told, income), **_further_facts(charity, told, names)},
-        until=parse_date(told["date_of_removal"]),
+        facts={**_charity_facts(reported, income), **_further_facts(charity, reported, names)},
+        until=parse_date(reported["date_of_removal"]),
     )
 
 
@@ -285,60 +290,60 @@ def _names(charity: JoinedCharity) -> dict[str, list[str]]:
     return names
 
 
-def _charity_facts(told: Mapping[str, str], income: int | None) -> dict[str, object]:
+def _charity_facts(reported: Mapping[str, str], income: int | None) -> dict[str, object]:
     """The facts of the table charity."""
     return registers_uk.non_empty_facts(
-        organisation_number=told["organisation_number"],
-        linked_charity_number=told["linked_charity_number"] if told["linked_charity_number"] != "0" else None,
-        registration_status=told["charity_registration_status"],
-        reporting_status=told["charity_reporting_status"],
-        charity_type=told["charity_type"],
-        company_number=told["charity_company_registration_number"],
-        removed=_iso_date(told["date_of_removal"]),
-        cio_dissolution_notice=_iso_date(told["date_cio_dissolution_notice"]),
+        organisation_number=reported["organisation_number"],
+        linked_charity_number=reported["linked_charity_number"] if reported["linked_charity_number"] != "0" else None,
+        registration_status=reported["charity_registration_status"],
+        reporting_status=reported["charity_reporting_status"],
+        charity_type=reported["charity_type"],
+        company_number=reported["charity_company_registration_number"],
+        removed=_iso_date(reported["date_of_removal"]),
+        cio_dissolution_notice=_iso_date(reported["date_cio_dissolution_notice"]),
         income=income,
-        expenditure=parse_amount(told["latest_expenditure"]),
-        financial_year_start=_iso_date(told["latest_acc_fin_period_start_date"]),
-        financial_year_end=_iso_date(told["latest_acc_fin_period_end_date"]),
-        **{fact: _SAYS.get(told[column].lower()) for column, fact in _BOOLEANS.items()},
+        expenditure=parse_amount(reported["latest_expenditure"]),
+        financial_year_start=_iso_date(reported["latest_acc_fin_period_start_date"]),
+        financial_year_end=_iso_date(reported["latest_acc_fin_period_end_date"]),
+        **{fact: _SAYS.get(reported[column].lower()) for column, fact in _BOOLEANS.items()},
     )
 
 
 def _further_facts(
-    charity: JoinedCharity, told: Mapping[str, str], names: Mapping[str, list[str]]
+    charity: JoinedCharity, reported: Mapping[str, str], names: Mapping[str, list[str]]
 ) -> dict[str, object]:
     """The facts of the other tables."""
-    said = charity.rows_by_table
-    events = said.get(EVENTS.name, [])
-    registered = _iso_date(told["date_of_registration"])
+    stated = charity.rows_by_table
+    events = stated.get(EVENTS.name, [])
+    registered = _iso_date(reported["date_of_registration"])
     registrations = sorted(day for kind, day, _, _ in events if kind.lower().endswith("registration") and day)
     removals = [(day, reason) for kind, day, reason, _ in events if kind == "Removed" and reason]
-    document, objects, benefit = said.get(DOCUMENT.name, [["", "", ""]])[0]
+    document, objects, benefit = stated.get(DOCUMENT.name, [["", "", ""]])[0]
     areas: dict[str, list[str]] = {}
-    for kind, area, _ in said.get(AREAS.name, ()):
+    for kind, area, _ in stated.get(AREAS.name, ()):
         areas.setdefault(kind, []).append(area)
     return registers_uk.non_empty_facts(
         working_names=names.get(_WORKING),
         previous_names=names.get(_PREVIOUS),
-        names_by_kind={kind: kept for kind, kept in names.items() if kind not in (_WORKING, _PREVIOUS)},
-        earlier_organisation_numbers=[row[0] for row in said.get("earlier", ())],
-        classification=sorted({code for (code,) in said.get(CLASSES.name, ())}),
+        names_by_kind={kind: stored for kind, stored in names.items() if kind not in (_WORKING, _PREVIOUS)},
+        earlier_organisation_numbers=[row[0] for row in stated.get("earlier", ())],
+        classification=sorted({code for (code,) in stated.get(CLASSES.name, ())}),
         areas=areas,
-        in_wales=True if any(welsh.lower() == "true" for _, _, welsh in said.get(AREAS.name, ())) else None,
+        in_wales=True if any(welsh.lower() == "true" for _, _, welsh in stated.get(AREAS.name, ())) else None,
         governing_document=registers_uk.clean_free_text(document),
         objects=registers_uk.clean_free_text(objects),
         area_of_benefit=registers_uk.clean_free_text(benefit),
-        regulators=[name for name, _ in said.get(REGULATORS.name, ())],
-        reports=[registers_uk.non_empty_facts(name=name, published=day) for name, day in said.get(REPORTS.name, ())],
+        regulators=[name for name, _ in stated.get(REGULATORS.name, ())],
+        reports=[registers_uk.non_empty_facts(name=name, published=day) for name, day in stated.get(REPORTS.name, ())],
         first_registered=registrations[0] if registrations and registrations[0] != registered else None,
         reregistered=[day for kind, day, _, _ in events if kind == "Re-registered"],
-        removal_reason=max(removals)[1] if removals and told["charity_registration_status"] == "Removed" else None,
+        removal_reason=max(removals)[1] if removals and reported["charity_registration_status"] == "Removed" else None,
         events=[
             registers_uk.non_empty_facts(event=kind, on=day, reason=reason, number=number)
             for kind, day, reason, number in events
         ],
-        annual_returns=_returns(said.get(RETURNS.name, [])),
-        finance=_finance(said),
+        annual_returns=_returns(stated.get(RETURNS.name, [])),
+        finance=_finance(stated),
     )
 
 
@@ -359,11 +364,11 @@ def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
     ]
 
 
-def _finance(said: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, object]:
+def _finance(stated: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, object]:
     """The latest annual return in detail, under the names of its columns."""
     facts: dict[str, object] = {}
     for table in (PART_A, PART_B):
-        for row in said.get(table.name, ())[:1]:
+        for row in stated.get(table.name, ())[:1]:
             found = zip(table.columns, row, strict=True)
             facts |= {name: value for name, value in found if value and name not in _NOT_FINANCE}
     return facts

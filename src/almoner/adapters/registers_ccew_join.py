@@ -99,10 +99,10 @@ class TableJoin:
 
     def add_charity(
         self, key: tuple[str, int], organisation: int, registered: bool, days: tuple[str, str], line: int,
-        told: Sequence[str],
+        reported: Sequence[str],
     ) -> bool:  # fmt: skip
         """Keep one body. False when its organisation number was there before."""
-        row = (organisation, *key, registered, *days, line, _join_values(told))
+        row = (organisation, *key, registered, *days, line, _join_values(reported))
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
@@ -114,9 +114,9 @@ class TableJoin:
         ).fetchone()
         return found and (found[0], found[1])
 
-    def add_row(self, organisation: int, kind: str, told: Sequence[str]) -> None:
+    def add_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
         """Keep what another table says of a body."""
-        self._waiting.append((organisation, kind, _join_values(told)))
+        self._waiting.append((organisation, kind, _join_values(reported)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
@@ -141,11 +141,11 @@ class TableJoin:
     def charities(self) -> Iterator[JoinedCharity]:
         """Every body, by organisation number."""
         charity: JoinedCharity | None = None
-        for organisation, line, told, has_linked, kind, more in self._connection.execute(_JOINED):
+        for organisation, line, reported, has_linked, kind, more in self._connection.execute(_JOINED):
             if charity is None or charity.organisation != organisation:
                 if charity is not None:
                     yield charity
-                charity = JoinedCharity(organisation, line, told.split(_BETWEEN), bool(has_linked), {})
+                charity = JoinedCharity(organisation, line, reported.split(_BETWEEN), bool(has_linked), {})
             if kind is not None:
                 charity.rows_by_table.setdefault(kind, []).append(more.split(_BETWEEN))
         if charity is not None:
@@ -157,10 +157,10 @@ class TableJoin:
             yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))
 
 
-def _join_values(told: Sequence[str]) -> str:
-    text = _BETWEEN.join(told)
-    if text.count(_BETWEEN) >= len(told):
-        text = _BETWEEN.join(value.replace(_BETWEEN, " ") for value in told)
+def _join_values(reported: Sequence[str]) -> str:
+    text = _BETWEEN.join(reported)
+    if text.count(_BETWEEN) >= len(reported):
+        text = _BETWEEN.join(value.replace(_BETWEEN, " ") for value in reported)
     return text
 
 

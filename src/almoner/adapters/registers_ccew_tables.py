@@ -46,8 +46,8 @@ class ExtractTable(NamedTuple):
     lacking: str = ""
 
 
-def _table(name: str, columns: str, lacking: str = "") -> ExtractTable:
-    return ExtractTable(name, tuple(columns.split()), lacking)
+def _table(name: str, columns: str, missing: str = "") -> ExtractTable:
+    return ExtractTable(name, tuple(columns.split()), missing)
 
 
 CHARITY: Final = _table(
@@ -188,7 +188,7 @@ def _records(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
     """
     first = next(lines, "")
     end = "\r\n" if first.endswith("\r\n") else "\n"
-    begun, pieces, length = 1, [first], 0
+    started, pieces, length = 1, [first], 0
     for number, line in enumerate(lines, 2):
         whole = pieces[-1].endswith(end)
         if (line.startswith("\t") or not whole) and length < _LONGEST_RECORD:
@@ -196,9 +196,9 @@ def _records(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
             pieces.append(line)
             length += len(line)
             continue
-        yield begun, "".join(pieces).rstrip("\r\n")
-        begun, pieces, length = number, [line], len(line)
-    yield begun, "".join(pieces).rstrip("\r\n")
+        yield started, "".join(pieces).rstrip("\r\n")
+        started, pieces, length = number, [line], len(line)
+    yield started, "".join(pieces).rstrip("\r\n")
 
 
 def _fields(record: str, width: int) -> list[str]:

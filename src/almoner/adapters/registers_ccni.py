@@ -71,61 +71,61 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
         if isinstance(row, RejectedRow):
             yield row
             continue
-        told = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
-        if reading.read_amount(_SUB, told.get(_SUB, "")):
+        reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
+        if reading.read_amount(_SUB, reported.get(_SUB, "")):
             yield UnnumberedRow(row.line, place)
             continue
-        key = number_key(REGISTRY, told["Reg charity number"])
+        key = number_key(REGISTRY, reported["Reg charity number"])
         if key is None:
             reading.discard_unreadable()
-            name = registers_uk.clean_name(told["Charity name"])
+            name = registers_uk.clean_name(reported["Charity name"])
             yield RejectedRow(row.line, "Reg charity number has not six digits", "", place, name=name)
             continue
         try:
-            yield _entry(key, told, reading)
+            yield _entry(key, reported, reading)
         except ValueError as error:
             reading.discard_unreadable()
             yield RejectedRow(row.line, str(error), key, place, key)
         yield from reading.take_unreadable(row.line)
 
 
-def _entry(key: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
-    name = registers_uk.clean_name(told["Charity name"])
+def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
+    name = registers_uk.clean_name(reported["Charity name"])
     if not name:
         raise ValueError("Charity name is empty or damaged")
-    status, days = _status(told["Status"])
-    income, spent = (reading.read_amount(column, told[column]) for column in ("Total income", "Total spending"))
-    pieces = [] if _NO_LONGER in told["Public address"].lower() else told["Public address"].split(",")
+    status, days = _status(reported["Status"])
+    income, spent = (reading.read_amount(column, reported[column]) for column in ("Total income", "Total spending"))
+    pieces = [] if _NO_LONGER in reported["Public address"].lower() else reported["Public address"].split(",")
     place = registers_uk.parse_address(pieces)
     return RegisterEntry(
         number=key,
         part=WHOLE_PART,
         name=name,
         display_name=to_title_case(name),
-        other_names=registers_uk.distinct_other_names(name, [told["Other name"]]),
-        description=registers_uk.clean_free_text(told["Charitable purposes"]),
+        other_names=registers_uk.distinct_other_names(name, [reported["Other name"]]),
+        description=registers_uk.clean_free_text(reported["Charitable purposes"]),
         types=["nonprofit"],
         active=not status.lower().startswith(_GONE),
-        websites=parse_websites(told["Website"]),
+        websites=parse_websites(reported["Website"]),
         address_line_1=place.address_line_1,
         address_line_2=place.address_line_2,
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=reading.read_date("Date registered", told["Date registered"]),
+        registration_date=reading.read_date("Date registered", reported["Date registered"]),
         prominence=registers_uk.prominence_of(income),
         facts=registers_uk.non_empty_facts(
             status=status,
             reporting_days=days,
-            company_number=_company_number(told["Company number"], reading),
-            governing_document=told["Type of governing document"],
-            purposes=_split_list(told["What the charity does"]),
-            beneficiaries=_split_list(told["Who the charity helps"]),
-            activities=_split_list(told["How the charity works"]),
+            company_number=_company_number(reported["Company number"], reading),
+            governing_document=reported["Type of governing document"],
+            purposes=_split_list(reported["What the charity does"]),
+            beneficiaries=_split_list(reported["Who the charity helps"]),
+            activities=_split_list(reported["How the charity works"]),
             income=income,
             expenditure=spent,
-            financial_year_end=format_date(reading.read_date(_YEAR_END, told[_YEAR_END])),
-            finance=_finance(told, reading),
+            financial_year_end=format_date(reading.read_date(_YEAR_END, reported[_YEAR_END])),
+            finance=_finance(reported, reading),
         ),
     )
 
@@ -148,13 +148,13 @@ def _split_list(text: str) -> list[str]:
     return [tidy for item in _BETWEEN_ITEMS.split(text) if (tidy := " ".join(item.split()))]
 
 
-def _finance(told: Mapping[str, str], reading: ValueReader) -> dict[str, str]:
+def _finance(reported: Mapping[str, str], reading: ValueReader) -> dict[str, str]:
     """What the accounts say, as it is written, where it can be read."""
-    said = {column: told[column] for column in _FINANCE if told.get(column, "0") not in ("", "0")}
-    for column, text in list(said.items()):
+    stated = {column: reported[column] for column in _FINANCE if reported.get(column, "0") not in ("", "0")}
+    for column, text in list(stated.items()):
         if (reading.read_date if column.startswith("Financial period") else reading.read_amount)(column, text) is None:
-            del said[column]
-    return said
+            del stated[column]
+    return stated
 
 
 def _company_number(text: str, reading: ValueReader) -> str | None:

@@ -173,10 +173,10 @@ def _columns(header: tuple[Any, ...]) -> dict[str, int]:
 def _entry(
     line: int, row: tuple[Any, ...], columns: dict[str, int], file: int, reading: ValueReader
 ) -> RegisterEntry | RejectedRow:
-    said = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
-    names = said["Also Known As"]
-    said = reading.read_texts(said)
-    number, name, status = said[NUMBER], said[NAME], said[STATUS]
+    stated = {name: _text(row[place]) if place < len(row) else "" for name, place in columns.items()}
+    names = stated["Also Known As"]
+    stated = reading.read_texts(stated)
+    number, name, status = stated[NUMBER], stated[NAME], stated[STATUS]
     active = STATUSES.get(status.casefold())
     if not _NUMBER.fullmatch(number):
         reason = "the number is not eight digits beginning with 20"
@@ -185,21 +185,21 @@ def _entry(
     elif active is None:
         reason = "the status is none of those known"
     else:
-        company = "" if _NO_COMPANY.fullmatch(said.get("CRO Number", "")) else said.get("CRO Number", "")
-        classified = [part.strip() for part in re.split(r"[\[\];]", said.get(CLASSIFICATION, "")) if part.strip()]
+        company = "" if _NO_COMPANY.fullmatch(stated.get("CRO Number", "")) else stated.get("CRO Number", "")
+        classified = [part.strip() for part in re.split(r"[\[\];]", stated.get(CLASSIFICATION, "")) if part.strip()]
         return RegisterEntry(
             number=number,
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
-            other_names=distinct_names(name, re.split(r"[;|\n]", names if said["Also Known As"] else "")),
-            description=strip_contacts(said.get(OBJECTS, "")),
+            other_names=distinct_names(name, re.split(r"[;|\n]", names if stated["Also Known As"] else "")),
+            description=strip_contacts(stated.get(OBJECTS, "")),
             types=["nonprofit"],
             active=active,
-            address_line_1=single_line_address(said["Primary Address"]),
+            address_line_1=single_line_address(stated["Primary Address"]),
             facts=drop_empty_facts(
                 {
-                    **{column: said.get(column, "") for column in FACTS},
+                    **{column: stated.get(column, "") for column in FACTS},
                     "CRO Number": company,
                     STATUS: status,
                     "Classification": classified,

@@ -38,7 +38,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
     elif has_known_format(code):
         yield f"registry.code {code} is known here and cannot be declared: say source.registry instead"
     for name in ("name", "english_name"):
-        if not isinstance(said := table.get(name), str) or not 1 <= len(said.strip()) <= _LONGEST_NAME:
+        if not isinstance(stated := table.get(name), str) or not 1 <= len(stated.strip()) <= _LONGEST_NAME:
             yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"
     if table.get("country_code") not in COUNTRIES:
         yield 'registry.country_code is no country: three capital letters, such as "DEU"'

@@ -118,8 +118,11 @@ def _has_fields_in_place(columns: dict[str, str], *, further: bool, exact: bool)
 def _find_flags(fields: list[str]) -> int | None:
     """Where the flags and days behind the name begin; in a row of the right length, one of the four may be wrong."""
     if len(fields) == FIELDS:
-        told = [clean_text(field) for field in fields[_FLAGS : _FLAGS + 4]]
-        right = [*(flag in _FLAG for flag in told[:2]), *(not day or _iso_date(day) is not None for day in told[2:])]
+        reported = [clean_text(field) for field in fields[_FLAGS : _FLAGS + 4]]
+        right = [
+            *(flag in _FLAG for flag in reported[:2]),
+            *(not day or _iso_date(day) is not None for day in reported[2:]),
+        ]
         return _FLAGS if sum(right) >= len(right) - 1 else None
     for place in range(_FLAGS, len(fields) - 3):
         if fields[place] in _FLAG and fields[place + 1] in _FLAG:

@@ -106,8 +106,8 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
                 yield from reading.take_unreadable(nth)
             else:
                 reading.discard_unreadable()
-                said = facts.get
-                yield irs.rejected_row(nth, made, values, file=place, number=said("EIN", ""), name=said("NAME", ""))
+                stated = facts.get
+                yield irs.rejected_row(nth, made, values, file=place, number=stated("EIN", ""), name=stated("NAME", ""))
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
@@ -133,8 +133,8 @@ def _fields(line: str) -> list[str]:
 
 def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
     """The entry of one row, of which ``facts`` are the columns that are not empty, or what is wrong with it."""
-    said = facts.get
-    number = said("EIN", "")
+    stated = facts.get
+    number = stated("EIN", "")
     if not irs.is_ein(number):
         return irs.EIN_PROBLEM
     if "NAME" not in facts:
@@ -142,27 +142,27 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
     if wrong := _code_problem(facts):
         return wrong
     _clean_facts(facts, reading)
-    name, state = facts["NAME"], said("STATE")
-    group, affiliation = said("GROUP", ""), said("AFFILIATION")
+    name, state = facts["NAME"], stated("STATE")
+    group, affiliation = stated("GROUP", ""), stated("AFFILIATION")
     grouped = group if group.strip("0") else None
-    city, second = said("CITY"), said("SORT_NAME")
+    city, second = stated("CITY"), stated("SORT_NAME")
     return RegisterEntry(
         number=number,
         part=state if state in registries_domain.REQUIRED_PARTS[IRS] else registries_domain.ABROAD_PART,
         name=name,
         display_name=to_title_case(name),
         other_names=(second,) if second else (),
-        types=organisation_types(said("SUBSECTION", ""), said("DEDUCTIBILITY", ""), said("FOUNDATION", "")),
-        address_line_1=said("STREET"),
+        types=organisation_types(stated("SUBSECTION", ""), stated("DEDUCTIBILITY", ""), stated("FOUNDATION", "")),
+        address_line_1=stated("STREET"),
         address_line_2=None if state else city,  # abroad, CITY holds the country's name
         city=city if state else None,
         state=state,
-        postcode=irs.format_zip_code(said("ZIP", "")),
+        postcode=irs.format_zip_code(stated("ZIP", "")),
         registration_date=_ruling_month(facts, reading),
         group_key=grouped,
         is_branch_parent=grouped is not None and affiliation in CENTRAL,
         usa_group_exempt=grouped is not None and affiliation == SUBORDINATE,
-        prominence=_PROMINENCE.get(said("INCOME_CD"), 0),
+        prominence=_PROMINENCE.get(stated("INCOME_CD"), 0),
         facts=facts,
     )
 
@@ -194,10 +194,10 @@ def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
             reading.report_unreadable(column, facts.pop(column))
     facts["NAME"] = irs.strip_name_care_of(facts["NAME"])
     for column, without_persons in _WITH_PERSONS:
-        if column in facts and not (kept := without_persons(facts[column])):
+        if column in facts and not (stored := without_persons(facts[column])):
             del facts[column]
         elif column in facts:
-            facts[column] = kept
+            facts[column] = stored
 
 
 def _ruling_month(facts: dict[str, Any], reading: ValueReader) -> datetime | None:

@@ -214,10 +214,10 @@ def _entry(
     members |= {each: _line(members.get(each)) for each in _ADDRESS}
     facts = {fact: _fact(record, taking, reading) for fact, taking in mapping.facts.items()}
     facts |= mapping.constants.get("facts", {})
-    said = {member: value for member, value in members.items() if value not in (None, "")}
+    stated = {member: value for member, value in members.items() if value not in (None, "")}
     return RegisterEntry(
-        number=number, part=said.pop("part", "all"), name=name, facts=drop_empty_facts(facts)
-    )._replace(**said)
+        number=number, part=stated.pop("part", "all"), name=name, facts=drop_empty_facts(facts)
+    )._replace(**stated)
 
 
 def _text(record: Mapping[str, _Value], taking: ColumnMapping) -> str:

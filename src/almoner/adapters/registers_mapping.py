@@ -156,13 +156,13 @@ class _MappingParser:
         declares, registry = self._registry(source, taken)
         members = {
             name: taking
-            for name, said in columns.items()
-            if name in MEMBERS and (taking := self._taking(f"columns.{name}", said, MEMBERS[name]))
+            for name, stated in columns.items()
+            if name in MEMBERS and (taking := self._taking(f"columns.{name}", stated, MEMBERS[name]))
         }
         facts = {
             name: taking
-            for name, said in self._table("facts", None).items()
-            if (taking := self._taking(f"facts.{name}", said, "fact"))
+            for name, stated in self._table("facts", None).items()
+            if (taking := self._taking(f"facts.{name}", stated, "fact"))
         }
         self._needed(source, members, constants)
         self._without_persons({"columns": members, "facts": facts}, personal)
@@ -249,32 +249,32 @@ class _MappingParser:
             self.say('file.delimiter is not one character: "," or ";" or "\\t" or "|"')
         if not isinstance(quote, str) or len(quote) > 1 or quote in ("\n", "\r") or (quote and quote == delimiter):
             self.say('file.quote is not one character: "\\"" or "\'", or "" where nothing is quoted')
-        if kind == "jsonl" and (said := sorted({"delimiter", "quote"} & set(file))):
-            self.say(f"file.{said[0]} is for csv: leave it out")
+        if kind == "jsonl" and (stated := sorted({"delimiter", "quote"} & set(file))):
+            self.say(f"file.{stated[0]} is for csv: leave it out")
         return {"format": kind, "encoding": encoding, "delimiter": delimiter, "quote": quote}
 
-    def _taking(self, where: str, said: object, kind: Kind) -> ColumnMapping | None:
+    def _taking(self, where: str, stated: object, kind: Kind) -> ColumnMapping | None:
         before = len(self.problems)
-        if isinstance(said, str):
-            said = {"column": said}
-        if not isinstance(said, dict):
+        if isinstance(stated, str):
+            stated = {"column": stated}
+        if not isinstance(stated, dict):
             self.say(f"{where} is neither the name of a column nor a table: {where} = " + '{ column = "..." }')
             return None
-        self._known(where, said, _OPTIONS[kind], "option")
-        columns = [said["column"]] if "column" in said else said.get("columns")
+        self._known(where, stated, _OPTIONS[kind], "option")
+        columns = [stated["column"]] if "column" in stated else stated.get("columns")
         if not isinstance(columns, list) or not columns or not all(isinstance(each, str) and each for each in columns):
             self.say(f"{where} names no column: write column = or columns = [...]")
             columns = []
-        if "column" in said and "columns" in said:
+        if "column" in stated and "columns" in stated:
             self.say(f"{where} has column and columns: keep one of them")
         taking = ColumnMapping(
             columns=tuple(columns),
-            join=self._text(said, f"{where}.join", " "),
-            separator=self._text(said, f"{where}.separator", None),
-            formats=self._formats(where, said),
-            yes=frozenset(text.casefold() for text in self._texts(said, f"{where}.true")),
-            no=frozenset(text.casefold() for text in self._texts(said, f"{where}.false")),
-            remove=self._text(said, f"{where}.remove", ""),
+            join=self._text(stated, f"{where}.join", " "),
+            separator=self._text(stated, f"{where}.separator", None),
+            formats=self._formats(where, stated),
+            yes=frozenset(text.casefold() for text in self._texts(stated, f"{where}.true")),
+            no=frozenset(text.casefold() for text in self._texts(stated, f"{where}.false")),
+            remove=self._text(stated, f"{where}.remove", ""),
         )
         if kind == "day" and not taking.formats:
             self.say(f'{where} has no format: say how days are written, such as format = "%d/%m/%Y"')
@@ -286,8 +286,8 @@ class _MappingParser:
             self.say(f"{where} has more than one of separator, format and true: keep one of them")
         return taking if len(self.problems) == before else None
 
-    def _formats(self, where: str, said: Mapping[str, Any]) -> tuple[str, ...]:
-        given = said.get("format", [])
+    def _formats(self, where: str, stated: Mapping[str, Any]) -> tuple[str, ...]:
+        given = stated.get("format", [])
         formats = [given] if isinstance(given, str) else given
         if not isinstance(formats, list) or not all(isinstance(each, str) and each for each in formats):
             self.say(f'{where}.format is not a text or a list of texts: "%d/%m/%Y"')
@@ -303,19 +303,19 @@ class _MappingParser:
         self, source: Mapping[str, Any], members: Mapping[str, ColumnMapping], constants: Mapping[str, Any]
     ) -> None:
         columns = self.document.get("columns", {})
-        said = set(columns) if isinstance(columns, dict) else set(members)
-        if "number" not in said:
+        stated = set(columns) if isinstance(columns, dict) else set(members)
+        if "number" not in stated:
             self.say("columns.number is missing: name the column of the numbers in the register")
         if source.get("lists", True) is not True:
             return
-        if "name" not in said:
+        if "name" not in stated:
             self.say("columns.name is missing: name the column of the names, or say source.lists = false")
-        if "active" not in said and "active" not in constants:
+        if "active" not in stated and "active" not in constants:
             self.say(
                 "nothing says which bodies are active: columns.active with the values that mean it, or "
                 "constants.active = true when bodies leave the file as they leave the register"
             )
-        if "until" in said and "active" not in said:
+        if "until" in stated and "active" not in stated:
             self.say(
                 "columns.until tells of ends and nothing says whose: name the column in columns.active too, such as "
                 'active = { column = "Ended", true = [""] }'
@@ -371,9 +371,9 @@ class _MappingParser:
     def _quiet(
         self, quiet: Sequence[str], facts: Mapping[str, ColumnMapping], constants: Mapping[str, Any]
     ) -> frozenset[str]:
-        said = self.document.get("facts", {})
+        stated = self.document.get("facts", {})
         for name in quiet:
-            if name not in facts and name not in said and name not in constants.get("facts", {}):
+            if name not in facts and name not in stated and name not in constants.get("facts", {}):
                 self.say(f"source.quiet names {name}, which is no fact: add it to facts or take it out")
         return frozenset(quiet)
 

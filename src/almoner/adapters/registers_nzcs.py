@@ -96,8 +96,8 @@ def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
         seen.update(record)
         yield from _row(nth, {name: _text(value) for name, value in record.items()}, place, reading)
     if missing := [name for name in NEEDED if name not in seen]:
-        said = f"none of its {nth} records has {', '.join(missing)}"
-        raise ImportRefused(f"{file.name} is not this register: {said}. Ask for $format=json of Organisations")
+        stated = f"none of its {nth} records has {', '.join(missing)}"
+        raise ImportRefused(f"{file.name} is not this register: {stated}. Ask for $format=json of Organisations")
 
 
 def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str, Any]]:
@@ -128,8 +128,8 @@ def _in_envelope(path: list[str]) -> bool:
     return path in (["d", "*"], ["d", "results", "*"])
 
 
-def _row(nth: int, said: dict[str, str], file: int, reading: ValueReader) -> Iterator[SourceRow]:
-    found = _entry(nth, reading.read_texts(said), file, reading)
+def _row(nth: int, stated: dict[str, str], file: int, reading: ValueReader) -> Iterator[SourceRow]:
+    found = _entry(nth, reading.read_texts(stated), file, reading)
     if isinstance(found, RejectedRow):
         reading.discard_unreadable()
     yield found
@@ -140,9 +140,9 @@ def _number(text: str) -> str | None:
     return text.upper() if _NUMBER.fullmatch(text.upper()) else None
 
 
-def _entry(nth: int, said: Mapping[str, str], file: int, reading: ValueReader) -> RegisterEntry | RejectedRow:
-    number = said.get("CharityRegistrationNumber", "").upper()
-    name, status = said.get("Name", ""), said.get("RegistrationStatus", "").casefold()
+def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader) -> RegisterEntry | RejectedRow:
+    number = stated.get("CharityRegistrationNumber", "").upper()
+    name, status = stated.get("Name", ""), stated.get("RegistrationStatus", "").casefold()
     if not _NUMBER.fullmatch(number):
         reason = "the number is not CC and five digits"
     elif not name:
@@ -150,12 +150,12 @@ def _entry(nth: int, said: Mapping[str, str], file: int, reading: ValueReader) -
     elif status not in STATUSES:
         reason = "the status is none of those known"
     else:
-        kind = "Street" if said.get("StreetAddressLine1") or said.get("StreetAddressCity") else "Postal"
-        line_1, line_2, suburb, city, postcode, country = (said.get(f"{kind}Address{part}", "") for part in ADDRESS)
+        kind = "Street" if stated.get("StreetAddressLine1") or stated.get("StreetAddressCity") else "Postal"
+        line_1, line_2, suburb, city, postcode, country = (stated.get(f"{kind}Address{part}", "") for part in ADDRESS)
         first, second = two_line_address((line_1, line_2, suburb))
-        left = _day("DeregistrationDate", said, reading)
-        facts: dict[str, object] = {column: said.get(column, "") for column in CODES}
-        facts |= {"RegistrationStatus": said["RegistrationStatus"], "DeregistrationDate": format_date(left)}
+        left = _day("DeregistrationDate", stated, reading)
+        facts: dict[str, object] = {column: stated.get(column, "") for column in CODES}
+        facts |= {"RegistrationStatus": stated["RegistrationStatus"], "DeregistrationDate": format_date(left)}
         return RegisterEntry(
             number=number,
             part="all",
@@ -163,12 +163,12 @@ def _entry(nth: int, said: Mapping[str, str], file: int, reading: ValueReader) -
             display_name=to_title_case(name) if name.isupper() else None,
             types=["nonprofit"],
             active=status == REGISTERED,
-            websites=parse_websites(said.get("WebSiteURL", "")),
+            websites=parse_websites(stated.get("WebSiteURL", "")),
             address_line_1=first,
             address_line_2=second,
             city=city or None,
             postcode=postcode or None,
-            registration_date=_day("DateRegistered", said, reading),
+            registration_date=_day("DateRegistered", stated, reading),
             until=left,
             facts=drop_empty_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
@@ -177,8 +177,8 @@ def _entry(nth: int, said: Mapping[str, str], file: int, reading: ValueReader) -
     )
 
 
-def _day(column: str, said: Mapping[str, str], reading: ValueReader) -> datetime | None:
-    text = said.get(column, "")
+def _day(column: str, stated: Mapping[str, str], reading: ValueReader) -> datetime | None:
+    text = stated.get(column, "")
     return parse_odata_date(text) or reading.read_date(column, text)
 
 

@@ -96,103 +96,105 @@ def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceR
         if isinstance(row, RejectedRow):
             yield row
             continue
-        told = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
-        key = number_key(REGISTRY, told["Charity Number"])
+        reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
+        key = number_key(REGISTRY, reported["Charity Number"])
         if key is None:
             reading.discard_unreadable()
-            name = registers_uk.clean_name(told["Charity Name"])
+            name = registers_uk.clean_name(reported["Charity Name"])
             yield RejectedRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
             continue
-        if not registers_uk.clean_name(told["Charity Name"]):
+        if not registers_uk.clean_name(reported["Charity Name"]):
             reading.discard_unreadable()
             yield RejectedRow(row.line, "Charity Name is empty or damaged", key, place, key)
             continue
-        yield _entry(key, part, told, reading)
+        yield _entry(key, part, reported, reading)
         yield from reading.take_unreadable(row.line)
 
 
-def _entry(key: str, part: str, told: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
-    name = registers_uk.clean_name(told["Charity Name"])
-    ceased = reading.read_date(CEASED_DATE, told.get(CEASED_DATE, ""))
+def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
+    name = registers_uk.clean_name(reported["Charity Name"])
+    ceased = reading.read_date(CEASED_DATE, reported.get(CEASED_DATE, ""))
     income, spent = (
-        reading.read_amount(column, told[column])
+        reading.read_amount(column, reported[column])
         for column in ("Most recent year income", "Most recent year expenditure")
     )
-    place = _parse_place(told)
+    place = _parse_place(reported)
     return RegisterEntry(
         number=key,
         part=part,
         name=name,
         display_name=to_title_case(name),
-        other_names=registers_uk.distinct_other_names(name, [told["Known As"]]),
-        description=registers_uk.clean_free_text(told["Objectives"]),
+        other_names=registers_uk.distinct_other_names(name, [reported["Known As"]]),
+        description=registers_uk.clean_free_text(reported["Objectives"]),
         types=["nonprofit"],
-        active=part == LIVE and not told["Charity Status"].lower().startswith(_GONE),
-        websites=parse_websites(told["Website"]),
+        active=part == LIVE and not reported["Charity Status"].lower().startswith(_GONE),
+        websites=parse_websites(reported["Website"]),
         address_line_1=place.address_line_1,
         address_line_2=place.address_line_2,
         city=place.city,
         state=place.state,
         postcode=place.postcode,
-        registration_date=reading.read_date("Registered Date", told["Registered Date"]),
-        parent_number=_parent_number(key, told),
+        registration_date=reading.read_date("Registered Date", reported["Registered Date"]),
+        parent_number=_parent_number(key, reported),
         prominence=registers_uk.prominence_of(income),
-        facts=_facts(told, format_date(ceased), income, spent, reading),
+        facts=_facts(reported, format_date(ceased), income, spent, reading),
         until=ceased,
     )
 
 
 def _facts(
-    told: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: ValueReader
+    reported: Mapping[str, str], ceased: str | None, income: int | None, spent: int | None, reading: ValueReader
 ) -> dict[str, object]:
-    amounts = {column: reading.read_amount(column, told.get(column, "")) for column in _FINANCE}
+    amounts = {column: reading.read_amount(column, reported.get(column, "")) for column in _FINANCE}
     finance = {column: amount for column, amount in amounts.items() if amount is not None}
     return registers_uk.non_empty_facts(
-        registration_status=told["Charity Status"],
-        regulatory_type=told["Regulatory Type"],
-        constitutional_form=told["Constitutional Form"],
-        previous_constitutional_form=told.get("Previous Constitutional Form 1"),
+        registration_status=reported["Charity Status"],
+        regulatory_type=reported["Regulatory Type"],
+        constitutional_form=reported["Constitutional Form"],
+        previous_constitutional_form=reported.get("Previous Constitutional Form 1"),
         removed=ceased,
-        removal_reason=told.get(REMOVAL_REASON),
-        purposes=_split_list("Purposes", told, reading),
-        beneficiaries=_split_list("Beneficiaries", told, reading),
-        activities=_split_list("Activities", told, reading),
-        geographical_spread=told["Geographical Spread"],
-        main_operating_location=told["Main Operating Location"],
-        designated_religious_body=reading.read_choice(_RELIGIOUS, told[_RELIGIOUS], _YES_NO),
+        removal_reason=reported.get(REMOVAL_REASON),
+        purposes=_split_list("Purposes", reported, reading),
+        beneficiaries=_split_list("Beneficiaries", reported, reading),
+        activities=_split_list("Activities", reported, reading),
+        geographical_spread=reported["Geographical Spread"],
+        main_operating_location=reported["Main Operating Location"],
+        designated_religious_body=reading.read_choice(_RELIGIOUS, reported[_RELIGIOUS], _YES_NO),
         parent=registers_uk.non_empty_facts(
-            name=told["Parent Charity Name"],
-            number=told["Parent charity number"],
-            country=told["Parent charity country of registration"],
+            name=reported["Parent Charity Name"],
+            number=reported["Parent charity number"],
+            country=reported["Parent charity country of registration"],
         ),
         income=income,
         expenditure=spent,
         finance=finance,
-        year_end=told.get("Year End"),
-        annual_return_received=told.get("Date annual return received"),
+        year_end=reported.get("Year End"),
+        annual_return_received=reported.get("Date annual return received"),
     )
 
 
-def _split_list(column: str, told: Mapping[str, str], reading: ValueReader) -> list[str]:
+def _split_list(column: str, reported: Mapping[str, str], reading: ValueReader) -> list[str]:
     """The items of a list whose quotes are single ones: items hold commas themselves."""
     try:
-        items = next(csv.reader([told[column]], quotechar="'", skipinitialspace=True), [])
+        items = next(csv.reader([reported[column]], quotechar="'", skipinitialspace=True), [])
     except csv.Error:
-        reading.report_unreadable(column, told[column])
+        reading.report_unreadable(column, reported[column])
         return []
     return [tidy for item in items if (tidy := " ".join(item.split()).strip("'"))]
 
 
-def _parent_number(key: str, told: Mapping[str, str]) -> str | None:
+def _parent_number(key: str, reported: Mapping[str, str]) -> str | None:
     """The parent in this register; one in another register is a fact alone."""
-    parent = number_key(REGISTRY, told["Parent charity number"])
+    parent = number_key(REGISTRY, reported["Parent charity number"])
     return parent if parent != key else None
 
 
-def _parse_place(told: Mapping[str, str]) -> registers_uk.UkAddress:
-    pieces = told[ADDRESS].split(",")
-    place = registers_uk.parse_address(pieces, told["Postcode"])
-    if told["Constitutional Form"].lower().startswith(_CORPORATE):
+def _parse_place(reported: Mapping[str, str]) -> registers_uk.UkAddress:
+    pieces = reported[ADDRESS].split(",")
+    place = registers_uk.parse_address(pieces, reported["Postcode"])
+    if reported["Constitutional Form"].lower().startswith(_CORPORATE):
         return place
     town = place.city if place.address_line_1 else None  # a lone line may be the name of a house
-    return registers_uk.UkAddress(city=town, state=place.state, postcode=registers_uk.outward_code(told["Postcode"]))
+    return registers_uk.UkAddress(
+        city=town, state=place.state, postcode=registers_uk.outward_code(reported["Postcode"])
+    )

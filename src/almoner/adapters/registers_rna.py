@@ -107,27 +107,27 @@ def part_of_file(name: str) -> str:
 def _row(
     row: TableRow, needed: Sequence[int], optional: Sequence[int | None], part: str, file: int, reading: ValueReader
 ) -> Iterator[registers_ports.SourceRow]:
-    told = _read_columns(row, (*needed, *optional), reading)
-    number, title, old = told["id"], told["titre"], part.startswith("import")
+    reported = _read_columns(row, (*needed, *optional), reading)
+    number, title, old = reported["id"], reported["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():
         reading.discard_unreadable()
         yield UnnumberedRow(row.line, file, title)
-    elif wrong := _row_problem(number, title, told["position"].upper(), old=old):
+    elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
         reading.discard_unreadable()
         content, known = quarantine_content(id=safe_number(number), titre=title), _number(number, old=old)
         yield RejectedRow(row.line, wrong, content, file, known, title)
     else:
-        yield from _build_entries(told, part, reading)
+        yield from _build_entries(reported, part, reading)
 
 
-def _build_entries(told: dict[str, str], part: str, reading: ValueReader) -> Iterator[RegisterEntry | RegisterLink]:
+def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) -> Iterator[RegisterEntry | RegisterLink]:
     (
         number, before, siret, created, nature, grouping, title, purpose, topic, house, street, postcode, city, site,
         position,
-    ) = [told[name] for name in NEEDED]  # fmt: skip
+    ) = [reported[name] for name in NEEDED]  # fmt: skip
     (
         recognised, managed_by, published, dissolved, short, topic_2, complement, repetition, kind, distribution,
-    ) = [told[name] for name in OPTIONAL]  # fmt: skip
+    ) = [reported[name] for name in OPTIONAL]  # fmt: skip
     position = position.upper()
     road = " ".join(filter(None, (house, repetition, kind, street)))
     first, second = two_line_address((road, complement, distribution))
@@ -169,9 +169,9 @@ def _build_entries(told: dict[str, str], part: str, reading: ValueReader) -> Ite
 def _read_columns(row: TableRow, places: Sequence[int | None], reading: ValueReader) -> dict[str, str]:
     """The columns of a row, without what stands in empty ones of an address."""
     named = zip((*NEEDED, *OPTIONAL), places, strict=True)
-    told = {name: row.fields[at] if at is not None else "" for name, at in named}
-    filled = {name for name, text in told.items() if name.startswith("adrs_") and _is_fill(text)}
-    return reading.read_texts({name: "" if name in filled else text for name, text in told.items()})
+    reported = {name: row.fields[at] if at is not None else "" for name, at in named}
+    filled = {name for name, text in reported.items() if name.startswith("adrs_") and _is_fill(text)}
+    return reading.read_texts({name: "" if name in filled else text for name, text in reported.items()})
 
 
 def _is_fill(text: str) -> bool:

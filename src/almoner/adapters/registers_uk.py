@@ -56,23 +56,23 @@ class UkAddress(NamedTuple):
 
 def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
     """The lines of an address, the last of which is its town, or its county after the town."""
-    kept = [
+    stored = [
         tidy
         for line in registers_values.strip_persons(lines)
         if (tidy := registers_values.strip_contacts(line).strip(" ,.;"))
     ]
     code = _parse_postcode(postcode)
-    if code is None and kept and (code := _parse_postcode(kept[-1])) is not None:
-        kept.pop()
-    kept = [
+    if code is None and stored and (code := _parse_postcode(stored[-1])) is not None:
+        stored.pop()
+    stored = [
         line
-        for place, line in enumerate(kept)
-        if line not in kept[:place] and _parse_postcode(line) is None and line.casefold() not in _COUNTRIES
+        for place, line in enumerate(stored)
+        if line not in stored[:place] and _parse_postcode(line) is None and line.casefold() not in _COUNTRIES
     ]
-    state = kept.pop() if len(kept) > 1 and _is_county(kept[-1]) else None
-    at = next((place for place in reversed(range(len(kept))) if _is_town(kept[place])), None)
-    city = kept.pop(at) if at is not None else None
-    return UkAddress(kept[0] if kept else None, ", ".join(kept[1:]) or None, city, state, code)
+    state = stored.pop() if len(stored) > 1 and _is_county(stored[-1]) else None
+    at = next((place for place in reversed(range(len(stored))) if _is_town(stored[place])), None)
+    city = stored.pop(at) if at is not None else None
+    return UkAddress(stored[0] if stored else None, ", ".join(stored[1:]) or None, city, state, code)
 
 
 def outward_code(postcode: str) -> str | None:
@@ -109,13 +109,13 @@ def clean_name(text: str) -> str:
 def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
     """Further names, each once, without the first and without what people write for none."""
     seen = {first.casefold()}
-    kept = []
+    stored = []
     for name in map(clean_name, names):
         folded = name.casefold()
         if folded not in seen and folded not in _NO_NAME and "@" not in name:
             seen.add(folded)
-            kept.append(name)
-    return kept
+            stored.append(name)
+    return stored
 
 
 def prominence_of(income: int | None) -> int:

@@ -243,8 +243,8 @@ def single_line_address(address: str) -> str | None:
 
 def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
     """The address lines of a record: the first, and the rest together."""
-    kept = strip_persons(lines)
-    return (kept[0] if kept else None), (", ".join(kept[1:]) or None)
+    stored = strip_persons(lines)
+    return (stored[0] if stored else None), (", ".join(stored[1:]) or None)
 
 
 def fold_name(name: str) -> str:
@@ -258,12 +258,12 @@ def distinct_names(name: str, others: Iterable[str]) -> list[str]:
     if not written:
         return []
     seen = {fold_name(name), ""}
-    kept = []
+    stored = []
     for each in written:
         if (compared := fold_name(each)) not in seen:
             seen.add(compared)
-            kept.append(each)
-    return kept
+            stored.append(each)
+    return stored
 
 
 def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:

@@ -65,14 +65,14 @@ class OfacReader:
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
         """The entries. Raises WatchlistRefused."""
-        told = _OfacFileSet()
+        reported = _OfacFileSet()
         for file in files:
-            _sort_rows(file, told)
-        if not told.entries:
+            _sort_rows(file, reported)
+        if not reported.entries:
             raise WatchlistRefused(f"none of the files has the entries of {self.title}: 12 columns, such as sdn.csv")
-        yield from told.bad
-        for row in told.entries:
-            yield _parse_entity(row, told)
+        yield from reported.bad
+        for row in reported.entries:
+            yield _parse_entity(row, reported)
 
 
 SDN: Final = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
@@ -80,7 +80,7 @@ CONSOLIDATED: Final = OfacReader("ofac-consolidated", "OFAC consolidated non-SDN
 SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred bodies for trying out", 1)
 
 
-def _sort_rows(file: Path, told: _OfacFileSet) -> None:
+def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
     """Sort the rows of one file by what they are."""
     with file.open(encoding="cp1252", errors="replace", newline="") as lines:
         for number, row in enumerate(csv.reader(lines), 1):
@@ -88,17 +88,17 @@ def _sort_rows(file: Path, told: _OfacFileSet) -> None:
             if not any(cells):
                 continue
             if not cells[0].isdigit():
-                told.bad.append(RejectedEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
+                reported.bad.append(RejectedEntry(f"{file.name}, row {number}", "the row has no number of an entry"))
             elif len(cells) == _ENTRIES:
-                told.entries.append(cells)
+                reported.entries.append(cells)
             elif len(cells) == _NAMES:
-                told.names[cells[0]].append(cells)
+                reported.names[cells[0]].append(cells)
             elif len(cells) == _ADDRESSES:
-                told.addresses[cells[0]].append(cells)
+                reported.addresses[cells[0]].append(cells)
             elif len(cells) == _COMMENTS:
-                told.comments[cells[0]] = told.comments.get(cells[0], "") + cells[1]
+                reported.comments[cells[0]] = reported.comments.get(cells[0], "") + cells[1]
             else:
-                told.bad.append(
+                reported.bad.append(
                     RejectedEntry(f"{file.name}, row {number}", f"the row has {len(cells)} columns", cells[0])
                 )
 
@@ -108,15 +108,19 @@ def _cell(text: str) -> str:
     return "" if text == "-0-" else text
 
 
-def _parse_entity(row: list[str], told: _OfacFileSet) -> ListedEntity:
+def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
     key, name, type_, programmes = row[0], row[1], row[2], row[3]
     kind = _KINDS.get(type_.lower(), "organisation")
-    remarks = [part.removeprefix("alt. ") for part in _BETWEEN.split((row[11] + told.comments.get(key, "")).strip())]
+    remarks = [
+        part.removeprefix("alt. ") for part in _BETWEEN.split((row[11] + reported.comments.get(key, "")).strip())
+    ]
     remarks = [part.rstrip(".") if part.endswith("'.") else part for part in remarks]
     names = [ListedName(name, "primary")]
-    names += [ListedName(one[3], _NAME_KINDS.get(one[2].lower(), "alias")) for one in told.names.get(key, ()) if one[3]]
+    names += [
+        ListedName(one[3], _NAME_KINDS.get(one[2].lower(), "alias")) for one in reported.names.get(key, ()) if one[3]
+    ]
     names += _quoted_aliases(remarks)
-    addresses = [_address(one) for one in told.addresses.get(key, ()) if _has_address(one)]
+    addresses = [_address(one) for one in reported.addresses.get(key, ()) if _has_address(one)]
     numbers = [] if kind == "person" else list(_numbers(remarks))
     stated = [country_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
     flag = country_of(row[8]) if row[8] else None

@@ -101,8 +101,8 @@ def _aliases(element: Element) -> Iterator[ListedName]:
     for alias in element.iter(f"{element.tag}_ALIAS"):
         kind = _QUALITIES.get(_text(alias, "QUALITY").lower(), "alias")
         for name in _text(alias, "ALIAS_NAME").split(";"):
-            if said := _SENTENCE.sub("", name).strip():
-                yield ListedName(said, kind)
+            if stated := _SENTENCE.sub("", name).strip():
+                yield ListedName(stated, kind)
 
 
 def _address(element: Element) -> ListedAddress | None:

@@ -60,11 +60,11 @@ def verify(
     gone = folder is not None and not folder.is_dir()
 
     async def prove(db: Database) -> list[ChainVerification]:
-        begun = await _begun(db)
+        started = await _begun(db)
         there = None if gone else folder
         scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_scopes(db, there)
-        scopes += [] if partner else sorted(begun.difference(scopes))
-        return [await _proved(db, scope, there, begun=scope in begun) for scope in scopes]
+        scopes += [] if partner else sorted(started.difference(scopes))
+        return [await _proved(db, scope, there, begun=scope in started) for scope in scopes]
 
     proofs = with_database(prove)
     broken = sum(proof.broken is not None for proof in proofs)
@@ -87,13 +87,13 @@ async def _begun(db: Database) -> set[UUID]:
 
 
 async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool) -> ChainVerification:
-    line, began = Line(), time.monotonic()
+    line, started = Line(), time.monotonic()
     name = audit_heads.scope_name(db.deployment.ids, scope)
 
     def report(entries: int) -> None:
-        line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - began, 0.001):,.0f} per second")
+        line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
-    proof = await audit_verification.verify_chain(db, scope, folder, report, begun=begun)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, started=begun)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""

@@ -101,14 +101,14 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
     why = _why(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{decimal(moved.minor, moved.currency)} {moved.currency}"
-    told = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
+    reported = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
     return [
         tx.ids.text(_TYPE, line.id),
         line.account,
         f"{(tx.now - line.since).days} d",
         moved.booked_on,
         amount,
-        *told,
+        *reported,
     ]
 
 
@@ -192,8 +192,8 @@ def match(
     disbursement: Annotated[str | None, typer.Option(help="The disbursement that it sends or returns.")] = None,
 ) -> None:
     """Match a line by hand. Name exactly one record."""
-    told = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
-    given = {name: value for name, value in told.items() if value is not None}
+    reported = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
+    given = {name: value for name, value in reported.items() if value is not None}
     if len(given) != 1:
         raise typer.BadParameter("give one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()

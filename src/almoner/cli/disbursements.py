@@ -76,11 +76,15 @@ def run() -> None:
             sent = sum(sums.payouts for sums in ran.sent.values())
             await officer.record(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
-        told = await disbursements_flows.run_disbursements(
+        reported = await disbursements_flows.run_disbursements(
             database, rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
         )
         ids = database.deployment.ids
-        return told, database.deployment.sandbox, [(ids.text("disbursement", one), said) for one, said in told.refused]
+        return (
+            reported,
+            database.deployment.sandbox,
+            [(ids.text("disbursement", one), stated) for one, stated in reported.refused],
+        )
 
     ran, sandbox, refused = with_database(use)
     line.clear()
@@ -90,8 +94,8 @@ def run() -> None:
         typer.echo(f"{'Paid' if sandbox else 'Sent'}  {_in_words(sums)}")
     for (reason, _), sums in sorted(ran.waiting.items()):
         typer.echo(f"Waits {_in_words(sums)}: {reason.value}, {reason.sentence}")
-    for disbursement, said in refused:
-        typer.echo(f"Refused by the ledger: disbursement {disbursement}: {said}", err=True)
+    for disbursement, stated in refused:
+        typer.echo(f"Refused by the ledger: disbursement {disbursement}: {stated}", err=True)
     if refused:
         raise typer.Exit(1)
 
@@ -215,8 +219,8 @@ def remittance(
         return made
 
     made = with_database(use)
-    told = f"{amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
-    typer.echo(f"Wrote the remittance statement for {made.organisation} to {pdf}: {told}, in {made.language}.")
+    reported = f"{amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
+    typer.echo(f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}.")
     if len(made.lines) < made.totals.gifts:
         typer.echo(
             f"It lists the first {len(made.lines):,}. For all of them, run "
@@ -244,17 +248,17 @@ def confirm(
     two operators run the same command above the limit for one person, which is `single_approval_limit` in
     ALMONER_BANK_ACCOUNTS (default: 0).
     """
-    told = (note or "").strip()[:MAX_NOTE_LENGTH] or None
+    reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
 
     async def use(database: Database) -> Disbursement | str:
         payout_id = _id(database, disbursement)
         async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
-                said = await _said(tx, officer, payout_id, told)
-            if isinstance(said, str):
-                return said
-            confirmed = await disbursements.confirm_paid(tx, payout_id, said)
-            people = 2 if said and said.second else 1
+                stated = await _said(tx, officer, payout_id, reported)
+            if isinstance(stated, str):
+                return stated
+            confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
+            people = 2 if stated and stated.second else 1
             await officer.record(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
         await disbursements_flows.propagate_status(database, confirmed)
         return confirmed
@@ -326,13 +330,13 @@ PartnerId = Annotated[str | None, typer.Option("--partner", help="Only this part
 @commands.command("hold")
 def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
     """Put disbursements to an organisation on hold."""
-    told = note.strip()
+    reported = note.strip()
 
     async def use(tx: Tx, officer: Caller) -> None:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
             await disbursements.hold_organisation(
-                tx, scope, organisation_id, note=told, decided_by=officer.id, rules=rules()
+                tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=rules()
             )
         await officer.record(tx, _audited(scope), "payouts.held", organisation)
 
@@ -347,7 +351,7 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
     The next run sends what is waiting. Whoever placed a hold cannot release it alone; in production, two finance
     operators run the same command.
     """
-    told = note.strip()
+    reported = note.strip()
     whose = f" for {partner}" if partner else ""
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -356,7 +360,7 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         of = _audited(scope)
         agreed = await require_approval(
-            tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, told, of
+            tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, reported, of
         )
         if not isinstance(agreed, Approved):
             return agreed

@@ -93,8 +93,10 @@ def record_payment(
 
         async def record(tx: Tx, made: RequestPayment) -> None:
             whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
-            told = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
-            await officer.record(tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **told)
+            reported = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
+            await officer.record(
+                tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **reported
+            )
 
         try:
             return await donation_requests_flows.receive_payment(
@@ -190,12 +192,12 @@ def return_overpayment(
 
     Use it after a bank transfer to the partner.
     """
-    told = note.strip()
+    reported = note.strip()
 
     async def use(tx: Tx, officer: Caller) -> RequestPayment:
         try:
             returned = await donation_requests.return_overpayment(
-                tx, read_id(tx, "requestpayment", payment), note=told, decided_by=officer.id
+                tx, read_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
             )
         except NotFound:
             raise RequestRefused(

@@ -72,8 +72,8 @@ _LISTED: dict[type[BaseException], str] = {
 def explain(error: BaseException) -> str | None:
     """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
     if isinstance(error, BaseExceptionGroup):
-        told = [explain(one) for one in error.exceptions]
-        return told[0] if all(told) else None
+        reported = [explain(one) for one in error.exceptions]
+        return reported[0] if all(reported) else None
     if isinstance(error, settings.UnsafeSettings):
         return "\n  ".join(["Fix these settings:", *error.problems]) if error.problems[1:] else str(error)
     if isinstance(error, _PRINTED_AS_IS):

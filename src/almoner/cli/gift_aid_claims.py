@@ -76,8 +76,8 @@ def draft(
         return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.told) for one in made.left_out]
 
     made, claim_id, left_out = as_operator("finance", use)
-    for donation, told in left_out[:_SHOWN]:
-        typer.echo(f"Left out {donation}: {told}")
+    for donation, reported in left_out[:_SHOWN]:
+        typer.echo(f"Left out {donation}: {reported}")
     if len(left_out) > _SHOWN:
         typer.echo(f"{len(left_out) - _SHOWN:,} more are left out. Fix these first.")
     if made.claim is None:

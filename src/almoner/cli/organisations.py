@@ -73,8 +73,8 @@ def brand_organisation(
                     None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
                 )
                 sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
-                wish = BrandingChange(name, description, sign, made, colour)
-                principal, shown = await branding.update_branding(tx, organisation_id, wish)
+                change = BrandingChange(name, description, sign, made, colour)
+                principal, shown = await branding.update_branding(tx, organisation_id, change)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
         except ValueError as error:
@@ -109,8 +109,8 @@ def reindex() -> None:
 
         async def record(tx: Tx, done: ReindexReport) -> None:
             officer = await who(tx)
-            mended = f"{done.repaired} organisations, {done.words} words"
-            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", mended, bodies=done.organisations)
+            repaired = f"{done.repaired} organisations, {done.words} words"
+            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.organisations)
 
         return await organisations_flows.reindex(database, report=report, record=record)
 
@@ -135,11 +135,11 @@ def publish_organisation(
     Use it for an accepted organisation that no loaded register lists. The website that the partner gave is not
     published: pass it with --website once you have checked it.
     """
-    told = note.strip()
+    reported = note.strip()
     websites = [one.strip() for one in website or ()]
     if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
-    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
+    if not 1 <= len(reported) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -153,7 +153,7 @@ def publish_organisation(
         except RegistryNumberTaken as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record(
-            tx, DEPLOYMENT, "organisation.published", organisation, note=told, websites=", ".join(websites)
+            tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
         )
 
     as_operator(_REVIEWER, use)

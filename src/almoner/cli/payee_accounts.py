@@ -162,7 +162,7 @@ def propose(
     given |= {"institution": institution, "transit": transit}
     parts = (_line(part) or None for part in (street, building, postcode))
     address = Address(_line(town), country.strip().upper(), *parts)
-    told = note.strip()
+    reported = note.strip()
 
     async def use(tx: Tx, officer: Caller) -> tuple[PayeeAccount, str, list[str]]:
         proposal = await payee_bank_accounts.parse_proposal(
@@ -172,9 +172,9 @@ def propose(
             holder=_line(holder),
             address=address,
             given=given,
-            note=told,
+            note=reported,
         )
-        made = await payee_bank_accounts.propose(tx, proposal, note=told, by=officer.id)
+        made = await payee_bank_accounts.propose(tx, proposal, note=reported, by=officer.id)
         await _record(tx, officer, "payee.proposed", made)
         return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.review_warnings(tx, made)
 

@@ -191,19 +191,21 @@ def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=Fal
             pass  # refused before anything is done
 
         async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
-            told = {verdict.value: count for verdict, count in counts.items()}
+            reported = {verdict.value: count for verdict, count in counts.items()}
             named_so = tx.ids.text(_TYPE, sent.id)
-            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **told)
+            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
-        told = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
-        return told, _wrong(database, told)
+        reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
+        return reported, _wrong(database, reported)
 
-    told, wrong = with_database(use)
-    if not told.counts:
+    reported, wrong = with_database(use)
+    if not reported.counts:
         typer.echo("This report was imported before: nothing changed.")
         return
-    said = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(told.counts.items()))
-    typer.echo(f"The bank reports {said}. Disbursements confirmed: {told.confirmed:,}, returned: {told.returned:,}.")
+    stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
+    typer.echo(
+        f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}."
+    )
     for line in wrong:
         typer.echo(line, err=True)
     if wrong:

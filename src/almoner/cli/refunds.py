@@ -83,13 +83,13 @@ def show(donation: DonationId) -> None:
         by = await display_names(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
-            begun = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
+            started = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
             ended = [iso(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
-            rows.append([*_row(tx, one), *begun, *ended, one.ended_note])
+            rows.append([*_row(tx, one), *started, *ended, one.ended_note])
         return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} not refunded.", rows
 
-    told, rows = in_transaction(use)
-    typer.echo(told)
+    reported, rows = in_transaction(use)
+    typer.echo(reported)
     titles = ("refund", "since", "donation", "amount", "by", "status", "reference", "created at", "created by", "note")
     table((*titles, "ended at", "ended by", "reason"), rows)
 
@@ -113,15 +113,19 @@ def create(
 
     async def use(tx: Tx, officer: Caller) -> Refund:
         donation_id = read_id(tx, "donation", donation)
-        told = {"begun_by": officer.id, "note": note.strip(), "called": reference.strip() if reference else reference}
+        reported = {
+            "begun_by": officer.id,
+            "note": note.strip(),
+            "called": reference.strip() if reference else reference,
+        }
         try:
-            begun = await refunds.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **told)
+            started = await refunds.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **reported)
         except NotFound:
             raise RefundNotPossible(f"there is no donation {donation}") from None
         gift = await donations.get(tx, ALL_PARTNERS, donation_id)
-        refund = tx.ids.text(_TYPE, begun.id)
-        await officer.record(tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=begun.money.minor)
-        return begun
+        refund = tx.ids.text(_TYPE, started.id)
+        await officer.record(tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=started.money.minor)
+        return started
 
     _tell(as_operator("finance", use))
 

@@ -105,12 +105,12 @@ def import_register(
             raise
         return loaded, await _rejected(database, loaded)
 
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         loaded, rejected = with_database(load_and_look)
     finally:
         line.clear()
-    _tell(loaded, time.monotonic() - began)
+    _tell(loaded, time.monotonic() - started)
     _report_unread(loaded, rejected)
 
 
@@ -321,7 +321,7 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         return
     typer.echo("Loading the register sample (IRS, DC and WY, 2026-04-13)")
     source = REGISTER_SOURCES[_SAMPLE_SOURCE]
-    began, line = time.monotonic(), Line()
+    started, line = time.monotonic(), Line()
     loading = asyncio.create_task(
         registers_flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
     )
@@ -330,7 +330,7 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
     stopping.cancel()
     line.clear()
     if loading.done():
-        _tell(loading.result(), time.monotonic() - began)
+        _tell(loading.result(), time.monotonic() - started)
     else:
         loading.cancel()
         await asyncio.wait({loading})

@@ -159,10 +159,10 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
 
 def _step(step: EvidenceStep) -> Iterator[list[object]]:
     """One step, and a line more for each further fact that it saw."""
-    told: list[object] = [step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of)]
+    reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of)]
     for name, value in step.facts or (("", ""),):
-        yield [*told, name, value]
-        told = ["" for _ in told]
+        yield [*reported, name, value]
+        reported = ["" for _ in reported]
 
 
 async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
@@ -186,11 +186,11 @@ def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
 
 
 def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
-    told = _told(note)
+    reported = _told(note)
 
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, text)
-        decision = Decision(verdict, reason, officer.id, told)
+        decision = Decision(verdict, reason, officer.id, reported)
         with _there(text):
             subject = await reviews.decide(tx, REVIEW_HANDLERS[kind], subject_id, decision)
         if verdict == "accepted":
@@ -205,12 +205,12 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
 @commands.command("reopen")
 def reopen_review(subject: SubjectId, note: Note) -> None:
     """Reopen a decided watch list match."""
-    told = _told(note)
+    reported = _told(note)
 
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            reopened = await reviews.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, told)
+            reopened = await reviews.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
         await officer.record(tx, reopened.partner_id, "review.reopened", subject)
 
     as_operator(_ROLE, use)
@@ -233,9 +233,9 @@ def release_review(subject: SubjectId) -> None:
 
 def _told(note: str) -> str:
     """What a person says of it. Raises BadParameter."""
-    if not 1 <= len(told := note.strip()) <= MAX_NOTE_LENGTH:
+    if not 1 <= len(reported := note.strip()) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
-    return told
+    return reported
 
 
 def _read(tx: Tx, text: str) -> tuple[Kind, UUID]:

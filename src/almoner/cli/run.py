@@ -47,7 +47,7 @@ def run() -> None:
     register sample and creates two demo partners; later starts keep the data and take seconds. Ctrl-C stops
     everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
     """
-    began = time.monotonic()
+    started = time.monotonic()
     outputs.never_fail()
     given = settings.read_settings()
     if not given.sandbox:
@@ -61,7 +61,7 @@ def run() -> None:
         with logs.LogFile(log) as file:
             lines = LogLines(file.write)
             logs.configure(lines, complete.log_level)
-            uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), log, began))
+            uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), log, started))
     typer.echo("Stopped.")
 
 

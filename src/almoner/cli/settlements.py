@@ -58,15 +58,15 @@ def import_settlement(
             pass  # refused before anything is booked
 
         async def record(tx: Tx, settlement: Settlement) -> None:
-            told = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
-            await officer.record(tx, DEPLOYMENT, "settlement.imported", provider, **told)
+            reported = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
+            await officer.record(tx, DEPLOYMENT, "settlement.imported", provider, **reported)
 
         return await settlements_flows.import_report(database, provider, content, report, record)
 
-    began = time.monotonic()
+    started = time.monotonic()
     settlement = with_database(use)
     line.clear()
-    pace = settlement.lines / max(time.monotonic() - began, 0.001)
+    pace = settlement.lines / max(time.monotonic() - started, 0.001)
     typer.echo(
         f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
         f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "

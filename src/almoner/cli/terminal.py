@@ -142,8 +142,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        told = import_module("almoner.cli.failures").explain(error)  # few commands fail
-        if told is None:
+        reported = import_module("almoner.cli.failures").explain(error)  # few commands fail
+        if reported is None:
             raise
-        typer.echo(told, err=True)
+        typer.echo(reported, err=True)
         sys.exit(1)

@@ -144,7 +144,7 @@ async def _seen(tx: Tx, one: Verification) -> Rows:
 
 def _plain(value: object) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{name} {told}" for name, told in value.items()) or "none"
+        return " ".join(f"{name} {reported}" for name, reported in value.items()) or "none"
     return " ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
@@ -234,13 +234,13 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 @commands.command("clear-flag")
 def clear_flag(flag: FlagId, note: Note) -> None:
     """Clear a flag. Takes two reviewers, each with evidence."""
-    told = _checked(note)
+    reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> Flag:
         try:
             known = await verifications.get_flag(tx, read_id(tx, FLAG, flag))
             await ensure_apart(tx, officer, known.first.by if known.first else None)
-            looked = await verifications.review_flag(tx, known.id, note=told, by=officer.id)
+            looked = await verifications.review_flag(tx, known.id, note=reported, by=officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no flag {flag}") from None
         one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
@@ -249,8 +249,8 @@ def clear_flag(flag: FlagId, note: Note) -> None:
         return looked
 
     lifted = as_operator("reviewer", use).status == "lifted"
-    said = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
-    typer.echo(f"{flag} {said}.")
+    stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
+    typer.echo(f"{flag} {stated}.")
 
 
 async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
@@ -270,14 +270,14 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
 
     In production, two reviewers run the same command.
     """
-    told = _checked(note)
+    reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
         named_so = tx.ids.text(ID, one.id)
         seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
         agreed = await require_approval(
-            tx, officer, "reviewer", "verification.approve", named_so, seen, told, one.partner_id
+            tx, officer, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
         )
         if not isinstance(agreed, Approved):
             return agreed
@@ -291,11 +291,11 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
 @commands.command("reject")
 def reject_verification(verification: VerificationId, reason: Reason, note: Note) -> None:
     """Reject a verification, with a reason for the partner."""
-    told = _checked(note)
+    reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
-        rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, told))
+        rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, reported))
         return await _decided(tx, officer, rejected, "verification.rejected")
 
     typer.echo(as_operator("reviewer", use))
@@ -307,11 +307,11 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
 
     All checks run again, and it expires after 30 days.
     """
-    told = _checked(note)
+    reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
-        reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, told))
+        reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, reported))
         return await _decided(tx, officer, reopened, "verification.reopened")
 
     typer.echo(as_operator("reviewer", use))
@@ -325,10 +325,10 @@ async def _find(tx: Tx, verification: str) -> Verification:
 
 
 def _checked(note: str) -> str:
-    told = note.strip()
-    if not 1 <= len(told) <= MAX_NOTE_LENGTH:
+    reported = note.strip()
+    if not 1 <= len(reported) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
-    return told
+    return reported
 
 
 async def _decided(tx: Tx, officer: Caller, one: Verification, action: str, **details: int) -> str:

@@ -85,12 +85,12 @@ def import_list(
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
     if reader.unverified:
         typer.echo("Its reader was written from the layout and never tried on a real file: check what it loaded.")
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         loaded = with_database(load)
     finally:
         line.clear()
-    _tell(loaded, time.monotonic() - began)
+    _tell(loaded, time.monotonic() - started)
     for part in retired:
         typer.echo(f"{part} is retired: {reader.code} contains all of it, and decisions still apply.")
 
@@ -147,10 +147,10 @@ async def load_sample(database: Database) -> None:
         if await watchlists.list_loads(tx, None, 1):
             return
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
-    began = time.monotonic()
+    started = time.monotonic()
     _tell(
         await watchlists_flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
-        time.monotonic() - began,
+        time.monotonic() - started,
     )
 
 

@@ -130,10 +130,10 @@ async def _open_dispute(tx: Tx, payment: Payment, after: timedelta) -> Dispute |
     left = payment.amount - await store.refunded_amount(tx, payment.id)
     opened_at = tx.now + after
     asked = Dispute(f"tpd_{token_hex(16)}", payment.id, left, payment.currency, "open", "fraudulent", opened_at)
-    kept = await store.upsert_dispute(tx, asked) if left else None
-    if kept is not None and kept.opened_at == opened_at:
+    stored = await store.upsert_dispute(tx, asked) if left else None
+    if stored is not None and stored.opened_at == opened_at:
         await _notify(tx, payment, DISPUTE_OPENED, after=after)
-    return kept
+    return stored
 
 
 async def _decline(tx: Tx, payment: Payment, reason: DeclineReason) -> Payment | None:

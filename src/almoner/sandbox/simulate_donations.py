@@ -73,19 +73,19 @@ class _Donors:
         gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
         if body.way == "transfer":
             return await self._transfer(partner, session_id, gift)
-        begun = await donations_flows.start_payment(self._work, session_id, gift)
-        if begun.url is None or begun.donation is None:
+        started = await donations_flows.start_payment(self._work, session_id, gift)
+        if started.url is None or started.donation is None:
             raise SessionCompleted
         async with self._db.read() as tx:
-            payment = await donations.unpaid_provider_payment(tx, partner, begun.donation.id)
+            payment = await donations.unpaid_provider_payment(tx, partner, started.donation.id)
         await self._pay(payment, body.card, lambda: donations_flows.return_from_provider(self._work, session_id))
         async with self._db.read() as tx:
             return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
-        begun = await donations_flows.start_transfer(self._work, session_id, gift)
-        if begun.standing is not CheckoutState.UNDER_WAY:
+        started = await donations_flows.start_transfer(self._work, session_id, gift)
+        if started.standing is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
             await bank_transfers.confirm_sent(tx, session_id)
@@ -101,8 +101,8 @@ class _Donors:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
             return await simulate_direct.pay_donation(self._db, partner, donation)
-        if (told := await self._hear_bank(donation, body)) is not None:
-            return told
+        if (reported := await self._hear_bank(donation, body)) is not None:
+            return reported
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment(tx, partner, donation_id)
             session_id = await donations.session_id_of(tx, donation_id)

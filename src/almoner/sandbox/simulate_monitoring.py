@@ -57,10 +57,10 @@ class MonitoringResultsIn(RequestBody):
             "adverseMedia": self.adverse_media,
             "controversial": self.controversial,
         }
-        said = {category: one.status for category in CATEGORIES if (one := given[category]) is not None}
+        stated = {category: one.status for category in CATEGORIES if (one := given[category]) is not None}
         return MonitoringResults(
             self.compliance_status,
-            {category: status for category, status in said.items() if status is not None},
+            {category: status for category, status in stated.items() if status is not None},
             self.registration.active if self.registration else None,
         )
 

@@ -264,15 +264,15 @@ class ScimProtocol(ScimService):
 
     def bulk_response(self, plan: BulkPlan) -> ScimResponse:
         """What became of each operation. The parent validates what it has made itself."""
-        told = []
+        reported = []
         for outcome in plan.outcomes():
             shown: dict[str, Any] = {"method": outcome["method"], "bulkId": outcome["bulk_id"]}
             shown |= {"version": outcome.get("version"), "location": outcome.get("location")}
             if (error := outcome.get("response")) is not None:
                 shown["response"] = error.model_dump()
             shown["status"] = str(int(outcome["status"]))
-            told.append({name: value for name, value in shown.items() if value is not None})
-        return ScimResponse(HTTPStatus.OK, {"schemas": [_BULK], "Operations": told})
+            reported.append({name: value for name, value in shown.items() if value is not None})
+        return ScimResponse(HTTPStatus.OK, {"schemas": [_BULK], "Operations": reported})
 
     @staticmethod
     def error_of(exception: Exception) -> Error:

@@ -62,13 +62,13 @@ def includes_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseP
     """Whether an answer has the groups of a user, or who is in a group (RFC 7644 3.9)."""
     if parameters is None:
         return True
-    kept = parametrize(Path, model).iter_paths(
+    stored = parametrize(Path, model).iter_paths(
         include_subattributes=False,
         include_extensions=False,
         attributes=list(parameters.attributes or ()),
         excluded_attributes=list(parameters.excluded_attributes or ()),
     )
-    return any(path.parts[0] == links_attribute(kind) for path in kept)
+    return any(path.parts[0] == links_attribute(kind) for path in stored)
 
 
 def is_partial(parameters: ResponseParameters[Any]) -> bool:

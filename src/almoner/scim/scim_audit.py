@@ -31,13 +31,13 @@ def group_details(
     role: str | None = None,
 ) -> dict[str, str | int | Sequence[str]]:
     """Who came into a group and who went, and what it is worth to them; nothing of what did not happen."""
-    told: dict[str, str | int | Sequence[str]] = {}
+    reported: dict[str, str | int | Sequence[str]] = {}
     if changed:
-        told["changed"] = changed
+        reported["changed"] = changed
     for name, people in (("added", came), ("removed", went)):
         if people:
-            told[name] = [ids.text("member", one) for one in people[:MAX_LISTED]]
-            told[f"{name}Count"] = len(people)
+            reported[name] = [ids.text("member", one) for one in people[:MAX_LISTED]]
+            reported[f"{name}Count"] = len(people)
     if role is not None:
-        told["role"] = role
-    return told
+        reported["role"] = role
+    return reported

@@ -107,8 +107,8 @@ class AccountPages:
             AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
         ][:_SHOWN_EVENTS]
         roles = [text for role, text in ROLE_NAMES.items() if role in visitor.person.roles]
-        wall = self._clock.real_now()
-        ways = _account_settings(held, sum(one.is_live(wall) for one in found))
+        real_now = self._clock.real_now()
+        ways = _account_settings(held, sum(one.is_live(real_now) for one in found))
         if bound or provider:
             ways.insert(-1, _provider_setting(bound))
         return self._show(visitor, "account.html", person=visitor.person, roles=roles, ways=ways, events=events)
@@ -270,12 +270,12 @@ class AccountPages:
             return await self._end(visitor)
         async with self._db.read() as tx:
             found = await sign_ins.of_person(tx, visitor.person)
-        wall = self._clock.real_now()
+        real_now = self._clock.real_now()
         return self._show(
             visitor,
             "sign_ins.html",
-            live=[one for one in found if one.is_live(wall)],
-            over=[one for one in found if not one.is_live(wall)][:_SHOWN_OVER],
+            live=[one for one in found if one.is_live(real_now)],
+            over=[one for one in found if not one.is_live(real_now)][:_SHOWN_OVER],
             current=visitor.sign_in.id,
             how=_METHODS,
             ended=_ENDS,
@@ -296,8 +296,8 @@ class AccountPages:
         return redirect_to(f"{page}?told=ended")
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
-        told = _NOTICES.get(visitor.query.get("told", ""), "")
-        return self._gate.render_page(self._pages, visitor, template, **{"told": told, **context})
+        reported = _NOTICES.get(visitor.query.get("told", ""), "")
+        return self._gate.render_page(self._pages, visitor, template, **{"told": reported, **context})
 
 
 def password_form_problems(password: str, again: str) -> dict[str, str]:

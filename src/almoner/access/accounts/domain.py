@@ -153,8 +153,8 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for reason in error.reasons:
         begin, colon, rest = reason.partition(": ")
-        field, said = (begin, rest) if colon and begin.isidentifier() else (otherwise, reason)
-        sentence = f"{said[:1].upper()}{said[1:].rstrip('.')}."
+        field, stated = (begin, rest) if colon and begin.isidentifier() else (otherwise, reason)
+        sentence = f"{stated[:1].upper()}{stated[1:].rstrip('.')}."
         found[field] = f"{found[field]} {sentence}" if field in found else sentence
     return found
 

@@ -339,13 +339,13 @@ class PageGuard:
         **context: Any,
     ) -> HTMLResponse:
         """A page in the frame of a place where nobody is signed in."""
-        desk, problems = PageFrame(place.title, place.home), context.pop("problems", {})
+        portal, problems = PageFrame(place.title, place.home), context.pop("problems", {})
         return pages.page(
             template,
             pages.language(None),
             status=status,
             passkeys=passkeys,
-            desk=desk,
+            desk=portal,
             problems=problems,
             **context,
         )

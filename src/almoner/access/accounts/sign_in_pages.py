@@ -68,7 +68,7 @@ class SignInPages:
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
                 return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
-            return await self._form(entry, told=_TOLD.get(request.query_params.get("told", ""), ""))
+            return await self._form(entry, reported=_TOLD.get(request.query_params.get("told", ""), ""))
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
         name, password = entry.form_text("user_name").strip(), entry.form_text("password")
@@ -97,8 +97,8 @@ class SignInPages:
             )
             return await self._take_second(entry, needed)
         except TicketExpired:
-            told = "again" if place.second_factor_cookie in request.cookies else "first"
-            return redirect_to(f"{place.home}/sign-in?told={told}")
+            reported = "again" if place.second_factor_cookie in request.cookies else "first"
+            return redirect_to(f"{place.home}/sign-in?told={reported}")
 
     async def _take_second(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
         """Its form, or what comes of it. Raises TicketOver."""
@@ -187,7 +187,7 @@ class SignInPages:
         status: int = 200,
         problems: dict[str, str] | None = None,
         marks: dict[str, str] | None = None,
-        told: str = "",
+        reported: str = "",
     ) -> Response:
         """``marks``: what stands at the fields, where it is not what the summary says."""
         place = entry.place
@@ -203,7 +203,7 @@ class SignInPages:
             csrf=entry.visit.csrf,
             problems=problems or {},
             marks=marks or problems or {},
-            told=told,
+            told=reported,
             next=place.safe_redirect_path(entry.form_text("next") or entry.request.query_params.get("next", "")),
             user_name=entry.form_text("user_name"),
             options=options,

@@ -206,16 +206,16 @@ class FailedAttempts:
     failures: int
     last_at: datetime
 
-    def remaining_failures(self, brake: AttemptThrottle, at: datetime) -> int:
+    def remaining_failures(self, limit: AttemptThrottle, at: datetime) -> int:
         """How many have not faded."""
-        return max(0, self.failures - max(timedelta(), at - self.last_at) // brake.fade)
+        return max(0, self.failures - max(timedelta(), at - self.last_at) // limit.fade)
 
-    def next_allowed_at(self, brake: AttemptThrottle, at: datetime) -> datetime | None:
+    def next_allowed_at(self, limit: AttemptThrottle, at: datetime) -> datetime | None:
         """When the next try is taken; None when it is now."""
-        over = self.remaining_failures(brake, at) - brake.free
+        over = self.remaining_failures(limit, at) - limit.free
         if over < 0:
             return None
-        wait = min(timedelta(seconds=2 ** min(over, 20)), brake.longest)
+        wait = min(timedelta(seconds=2 ** min(over, 20)), limit.longest)
         return self.last_at + wait if self.last_at + wait > at else None
 
 

@@ -275,7 +275,7 @@ async def delete_attempts(tx: Tx, _scope: AllPartners, realm: UUID, hashes: Sequ
 
 async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, before: datetime) -> bool:
     """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
-    told = await tx.fetchval(
+    reported = await tx.fetchval(
         """
         insert into login_attempt as t (realm, name_hash, network, failures, last_at, audited_at)
         values ($1, $2, $3, 0, $4, $4)
@@ -286,7 +286,7 @@ async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, b
         tx.real_now,
         before,
     )
-    return bool(told)
+    return bool(reported)
 
 
 async def oldest_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:

@@ -55,11 +55,11 @@ class AuditPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        desk = self._desk
+        portal = self._desk
         return [
-            desk.route("/audit", self.show, "owner", methods=["GET"]),
-            desk.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
-            desk.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
+            portal.route("/audit", self.show, "owner", methods=["GET"]),
+            portal.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
+            portal.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:

@@ -48,19 +48,19 @@ class KeyPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. A secret is shown to whoever has just proved who they are."""
-        desk = self._desk
+        portal = self._desk
         return [
-            desk.route("/keys", self.list, "owner", "developer", methods=["GET"]),
-            desk.route("/keys/new", self.create, "owner", "developer", fresh=True),
-            desk.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
+            portal.route("/keys", self.list, "owner", "developer", methods=["GET"]),
+            portal.route("/keys/new", self.create, "owner", "developer", fresh=True),
+            portal.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
         ]
 
     async def list(self, visitor: Visitor) -> Response:
         """All keys without their secrets, newest first."""
         async with self._desk.db.read() as tx:
             found = await keys.of_partner(tx, partner_of(visitor))
-        told = _TOLD.get(visitor.query.get("told", ""))
-        return self._desk.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=told)
+        reported = _TOLD.get(visitor.query.get("told", ""))
+        return self._desk.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
 
     async def create(self, visitor: Visitor) -> Response:
         """The form of a new key, then its secret, this once."""
@@ -132,20 +132,20 @@ class KeyPages:
 
     def _facts(self, key: ApiKey) -> dict[str, object]:
         """A key for a template."""
-        wall = self._desk.db.deployment.clock.real_now()
+        real_now = self._desk.db.deployment.clock.real_now()
         if key.revoked_at is not None:
             state = "revoked"
         elif key.expires_at is None:
             state = "active"
         else:
-            state = f"{'active until' if key.is_usable(wall) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
+            state = f"{'active until' if key.is_usable(real_now) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
         return {
             "id": self._desk.id_text("apikey", key.id),
             "name": key.name,
             "kind": _KINDS[key.kind]["name"],
             "hint": key.hint,
             "state": state,
-            "usable": key.is_usable(wall),
+            "usable": key.is_usable(real_now),
             "scopes": ", ".join(sorted(key.scopes)),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,

@@ -67,13 +67,13 @@ class MemberPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. Whatever changes something needs an owner who has just proved who they are."""
-        desk = self._desk
+        portal = self._desk
         return [
-            desk.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
-            desk.route("/members/invite", self.invite, "owner", fresh=True),
-            desk.route("/members/{id}", self.member, "owner", fresh=True),
-            desk.route("/groups", self.groups, "owner", fresh=True),
-            desk.route("/groups/{id}", self.group, "owner", methods=["GET"]),
+            portal.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
+            portal.route("/members/invite", self.invite, "owner", fresh=True),
+            portal.route("/members/{id}", self.member, "owner", fresh=True),
+            portal.route("/groups", self.groups, "owner", fresh=True),
+            portal.route("/groups/{id}", self.group, "owner", methods=["GET"]),
         ]
 
     async def list(self, visitor: Visitor) -> Response:
@@ -186,11 +186,11 @@ class MemberPages:
             raise NotFound
         if pressed == "remove" and not visitor.form_text("sure"):
             raise IncorrectParams("confirm that you want to remove this member")
-        told, act = acts[pressed]
+        reported, act = acts[pressed]
         async with self._desk.db.write() as tx:
             await act(tx)
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
-        return redirect_to(f"{page}?told={told}")
+        return redirect_to(f"{page}?told={reported}")
 
     async def groups(self, visitor: Visitor) -> Response:
         """Groups, and what everybody in them may do."""

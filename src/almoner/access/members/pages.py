@@ -27,5 +27,5 @@ LINKS: Final = (
 
 def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``."""
-    desk = PageContext(gate.db, gate, pages)
-    return [*MemberPages(desk).routes(), *KeyPages(desk).routes(), *AuditPages(desk).routes()]
+    portal = PageContext(gate.db, gate, pages)
+    return [*MemberPages(portal).routes(), *KeyPages(portal).routes(), *AuditPages(portal).routes()]

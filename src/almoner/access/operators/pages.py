@@ -73,22 +73,22 @@ class _PageBase:
     def _show(self, visitor: Visitor, template: str, **context: object) -> Response:
         """A page; with problems it answers 422."""
         status = 422 if context.get("problems") else 200
-        told = _TOLD.get(visitor.query.get("told", ""))
+        reported = _TOLD.get(visitor.query.get("told", ""))
         return self._gate.render_page(
-            self._pages, visitor, template, status=status, passkeys=False, told=told, **context
+            self._pages, visitor, template, status=status, passkeys=False, told=reported, **context
         )
 
     def _text(self, type_: str, record: UUID) -> str:
         return self._db.deployment.ids.text(type_, record)
 
     def _token(self, token: OperatorToken) -> dict[str, object]:
-        wall = self._db.deployment.clock.real_now()
+        real_now = self._db.deployment.clock.real_now()
         return {
             "id": self._text(service.TOKEN_ID, token.id),
             "name": token.name,
             "hint": token.hint,
-            "state": token.status_text(wall),
-            "usable": token.is_valid(wall),
+            "state": token.status_text(real_now),
+            "usable": token.is_valid(real_now),
             "created_at": token.created_at,
             "last_used_at": token.last_used_at,
         }

@@ -120,8 +120,8 @@ async def update_details(
     if "userName" in changed and by.actor.id == _text(tx, person) and await _has_joined(tx, person):
         raise OwnAccount(f"Another administrator changes the address of {person.shown_name}: a token gains no mailbox.")
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
-    told = [said for key, said in (("userName", "email"), ("displayName", "name")) if key in changed]
-    await _record(tx, by, "operator.changed", _text(tx, person), changed=told)
+    reported = [stated for key, stated in (("userName", "email"), ("displayName", "name")) if key in changed]
+    await _record(tx, by, "operator.changed", _text(tx, person), changed=reported)
     await _record_access_grant(tx, by, person, "changed")
     await security_emails.notify_of_changes(tx, person, after)
     return after
@@ -216,8 +216,8 @@ async def list_administrators(tx: Tx) -> list[Person]:
 
 async def requires_dual_control(tx: Tx) -> bool:
     """Whether what guards payouts takes two operators: as an administrator has said, else in production."""
-    said = await store.dual_control(tx, OPERATORS)
-    return not tx.deployment.sandbox if said is None else said
+    stated = await store.dual_control(tx, OPERATORS)
+    return not tx.deployment.sandbox if stated is None else stated
 
 
 async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
@@ -332,9 +332,9 @@ async def record_approval(
     while True:
         waits = await store.lock_pending_approval(tx, OPERATORS, action, subject)
         if waits is None:
-            begun = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
-            if await store.insert_approval(tx, OPERATORS, begun):
-                return begun
+            started = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
+            if await store.insert_approval(tx, OPERATORS, started):
+                return started
             continue  # somebody else began meanwhile
         first = await people.get(tx, OPERATORS, waits.first.by)
         if void := _void_reason(tx, waits, fingerprint, first, role):

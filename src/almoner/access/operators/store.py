@@ -86,7 +86,7 @@ async def record_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None
     await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", scope.id, token_id, at)
 
 
-async def count_live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetime) -> int:
+async def count_live_tokens(tx: Tx, scope: Realm, person_id: UUID, real_now: datetime) -> int:
     """How many tokens of an operator work now."""
     found = await tx.fetchval(
         """
@@ -95,7 +95,7 @@ async def count_live_tokens(tx: Tx, scope: Realm, person_id: UUID, wall: datetim
         """,
         scope.id,
         person_id,
-        wall,
+        real_now,
     )
     return int(found)
 

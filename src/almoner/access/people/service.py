@@ -94,9 +94,9 @@ async def set_granted_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Pe
 
 async def set_provider_roles(tx: Tx, person: Person, roles: Iterable[Role]) -> Person:
     """Replace the roles that the person's provider says. Raises IncorrectParams for a role of another realm."""
-    said = frozenset(roles)
-    _check(person.realm, person.profile, said)
-    await store.set_roles(tx, person, said, "provider")
+    stated = frozenset(roles)
+    _check(person.realm, person.profile, stated)
+    await store.set_roles(tx, person, stated, "provider")
     return await get(tx, person.realm, person.id)
 
 

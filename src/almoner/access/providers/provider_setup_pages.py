@@ -53,7 +53,7 @@ class ProviderSetupPages:
                 return await self._test(visitor)
             case "remove":
                 return await self._remove(visitor)
-        return await self._page(visitor, told=_TOLD.get(visitor.query.get("told", ""), ""))
+        return await self._page(visitor, reported=_TOLD.get(visitor.query.get("told", ""), ""))
 
     async def _save(self, visitor: Visitor) -> Response:
         typed = {name: visitor.form_text(name).strip() for name in _FIELDS}
@@ -102,7 +102,7 @@ class ProviderSetupPages:
         typed: Mapping[str, str] | None = None,
         problems: Mapping[str, str] | None = None,
         status: int = 200,
-        told: str = "",
+        reported: str = "",
         found: Metadata | None = None,
         refused: SsoRefused | None = None,
     ) -> Response:
@@ -114,7 +114,7 @@ class ProviderSetupPages:
             "provider": provider,
             "redirect": redirect,
             "roles": [ROLE_NAMES[role] for role in MEMBER_ROLES],
-            "told": told,
+            "told": reported,
             "found": found,
             "refused": refused,
         }

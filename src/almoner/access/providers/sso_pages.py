@@ -59,13 +59,13 @@ class SsoPages:
             onward = f"{offer.path}?{request.url.query}".rstrip("?")
             return self._gate.render_public_page(self._pages, place, "begin.html", provider=offer, onward=onward)
         try:
-            begun = await self._begin(request, place, partner)
+            started = await self._begin(request, place, partner)
         except SsoRefused as refused:
             return self._refuse(place, refused)
-        if isinstance(begun, Response):
-            return begun
-        response = redirect_to(begun.url)
-        set_cookie(response, begun.cookie_name, begun.kept, seconds=int(STATE_LIFETIME.total_seconds()))
+        if isinstance(started, Response):
+            return started
+        response = redirect_to(started.url)
+        set_cookie(response, started.cookie_name, started.kept, seconds=int(STATE_LIFETIME.total_seconds()))
         return response
 
     async def callback(self, request: Request) -> Response:

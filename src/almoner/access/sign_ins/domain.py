@@ -78,9 +78,9 @@ class SignIn:
         """When it ends, or ended, if nobody comes back."""
         return self.ended_at or min(self.expires_at, self.last_seen_at + lifetime_of(self.realm).idle)
 
-    def is_live(self, wall: datetime) -> bool:
+    def is_live(self, real_now: datetime) -> bool:
         """Whether it opens anything, as long as the person is active."""
-        return self.end_reason is None and wall < self.ends_at
+        return self.end_reason is None and real_now < self.ends_at
 
 
 @dataclass(frozen=True, slots=True)

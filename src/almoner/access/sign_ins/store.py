@@ -277,7 +277,7 @@ async def next_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, d
     return (row["sign_in"], row["link"]) if row else (None, None)
 
 
-async def delete_expired(tx: Tx, _scope: AllPartners, wall: datetime, now: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, _scope: AllPartners, real_now: datetime, now: datetime, limit: int) -> int:
     """Remove sign-ins that ended before ``wall`` and links that were over before ``now``; how many went."""
     gone = await tx.fetchval(
         """
@@ -293,7 +293,7 @@ async def delete_expired(tx: Tx, _scope: AllPartners, wall: datetime, now: datet
             ) returning 1
         ) select (select count(*) from sign_ins) + (select count(*) from links)
         """,
-        wall,
+        real_now,
         now,
         limit,
     )

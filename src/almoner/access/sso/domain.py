@@ -177,16 +177,16 @@ class Reason(StrEnum):
 class SsoRefused(Exception):
     """Nobody is signed in. ``text`` is for the reader, ``told`` is what the provider said about it."""
 
-    def __init__(self, reason: Reason, text: str, *, told: str | None = None) -> None:
+    def __init__(self, reason: Reason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.text = text
-        self.told = told
+        self.told = reported
 
 
-def roles_from_groups(provider: Provider, said: IdentityClaims) -> frozenset[MemberRole]:
+def roles_from_groups(provider: Provider, stated: IdentityClaims) -> frozenset[MemberRole]:
     """The roles that the groups of a token give. No claim, no role."""
-    return frozenset(role for value, role in provider.roles.items() if value in said.groups)
+    return frozenset(role for value, role in provider.roles.items() if value in stated.groups)
 
 
 def role_source_changed(before: Provider, after: Provider) -> bool:
@@ -195,12 +195,12 @@ def role_source_changed(before: Provider, after: Provider) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authenticated_at(said: IdentityClaims, wall: datetime) -> datetime:
+def authenticated_at(stated: IdentityClaims, real_now: datetime) -> datetime:
     """When somebody who comes from the provider proved who they are: long ago, where it does not say.
 
     A provider at which one is signed in already answers without asking anything.
     """
-    return min(wall, said.authenticated_at or wall - PROOF_LIFETIME)
+    return min(real_now, stated.authenticated_at or real_now - PROOF_LIFETIME)
 
 
 def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
@@ -223,9 +223,9 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
     )
 
 
-def is_fresh_authentication(said: IdentityClaims, started_at: datetime) -> bool:
+def is_fresh_authentication(stated: IdentityClaims, started_at: datetime) -> bool:
     """Whether the person proved who they are after we asked for it (``max_age=0``, OpenID Connect Core 3.1.2.1)."""
-    return said.authenticated_at is not None and said.authenticated_at >= started_at - CLOCK_SKEW
+    return stated.authenticated_at is not None and stated.authenticated_at >= started_at - CLOCK_SKEW
 
 
 def _texts_of_claim(claim: Any) -> frozenset[str]:

@@ -46,10 +46,10 @@ def parse_callback(provider: Provider, metadata: Metadata, query: Mapping[str, s
     """The code with which the provider sent the browser back. Raises Refused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
-        raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", told=issuer)
+        raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", reported=issuer)
     if error := query.get("error"):
-        told = ": ".join(part for part in (error, query.get("error_description")) if part)
-        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", told=told[:_TOLD])
+        reported = ": ".join(part for part in (error, query.get("error_description")) if part)
+        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_TOLD])
     if not (code := query.get("code")):
         raise SsoRefused(Reason.DECLINED, "The identity provider sent you back without a response.")
     return code
@@ -104,14 +104,14 @@ class TokenExchange:
         from almoner.access.sso import tokens
 
         keys = await self._directory.keys(provider)
-        wall = self._clock.real_now()
+        real_now = self._clock.real_now()
         try:
-            return tokens.verify_id_token(token, keys, provider, state.nonce, access, wall)
+            return tokens.verify_id_token(token, keys, provider, state.nonce, access, real_now)
         except tokens.UnknownKey:
             newer = await self._directory.refresh_keys(provider, keys)
         if newer is not None:
             with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
-                return tokens.verify_id_token(token, newer, provider, state.nonce, access, wall)
+                return tokens.verify_id_token(token, newer, provider, state.nonce, access, real_now)
         raise SsoRefused(
             Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish."
         )

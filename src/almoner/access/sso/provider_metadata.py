@@ -99,7 +99,7 @@ class ProviderMetadataCache:
         async with place.turn:
             now = self._clock.real_now()
             if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
-                raise SsoRefused(place.failed.reason, place.failed.text, told=place.failed.told)
+                raise SsoRefused(place.failed.reason, place.failed.text, reported=place.failed.told)
             if place.known is None or now - place.known.fetched_at >= _KEPT:
                 place.known = await self._ask(provider, place, now)
             return place.known
@@ -120,7 +120,7 @@ class ProviderMetadataCache:
             raise SsoRefused(
                 Reason.ISSUER,
                 "The issuer in the provider's configuration does not match the issuer that you entered.",
-                told=str(document.get("issuer"))[:200],
+                reported=str(document.get("issuer"))[:200],
             )
         methods = document.get("token_endpoint_auth_methods_supported")
         methods = methods if isinstance(methods, list) else ["client_secret_basic"]  # Discovery 3: the default
@@ -163,9 +163,9 @@ def connection_owner(provider: Provider) -> str:
     return f"sign-on {provider.partner.id}"
 
 
-def unreachable_error(told: str) -> SsoRefused:
+def unreachable_error(reported: str) -> SsoRefused:
     """Nobody is to blame who reads it: the provider does not do its part."""
-    return SsoRefused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", told=told)
+    return SsoRefused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", reported=reported)
 
 
 def parse_document(answer: OutboundResponse) -> Mapping[str, Any]:

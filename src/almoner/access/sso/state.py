@@ -54,11 +54,11 @@ class OidcState(msgspec.Struct, frozen=True):
 
 
 def create_state(
-    provider: Provider, purpose: Purpose, onward: str, wall: datetime, record: UUID | None = None
+    provider: Provider, purpose: Purpose, onward: str, real_now: datetime, record: UUID | None = None
 ) -> OidcState:
     """A new sign-in; each of its three secrets has 256 bits."""
     secrets = (token_urlsafe(32), token_urlsafe(32), token_urlsafe(32))
-    return OidcState(*secrets, provider.version, int(wall.timestamp()), purpose, onward, record)
+    return OidcState(*secrets, provider.version, int(real_now.timestamp()), purpose, onward, record)
 
 
 def state_cookie_name(state: str) -> str:
@@ -72,16 +72,16 @@ def encrypt_state(vault: Vault, partner: Partner, state: OidcState) -> str:
     return urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
-def decrypt_state(vault: Vault, partner: Partner, returned: str, kept: str, wall: datetime) -> OidcState:
+def decrypt_state(vault: Vault, partner: Partner, returned: str, stored: str, real_now: datetime) -> OidcState:
     """The sign-in that comes back with ``state`` to the browser that kept it. Raises Refused."""
     try:
-        sealed = urlsafe_b64decode(kept + "=" * (-len(kept) % 4))
+        sealed = urlsafe_b64decode(stored + "=" * (-len(stored) % 4))
         plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)
         found = msgspec.json.decode(plain, type=OidcState)
     except (DecryptionFailed, ValueError, msgspec.DecodeError) as error:
         raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.") from error
     if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
         raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.")
-    if wall - found.started_at >= STATE_LIFETIME:
+    if real_now - found.started_at >= STATE_LIFETIME:
         raise SsoRefused(Reason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes.")
     return found

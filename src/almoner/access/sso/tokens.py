@@ -38,16 +38,16 @@ def _import_key(key: dict[str, Any]) -> list[Any]:
     """One key, or none when it cannot be read (RFC 7517, 5: what is not understood is ignored)."""
     try:
         # What a provider publishes beside the key itself (certificates, operations) is of no use here.
-        kept: dict[str, Any] = {name: key[name] for name in _OF_A_KEY if name in key}
+        stored: dict[str, Any] = {name: key[name] for name in _OF_A_KEY if name in key}
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a key that is too short is no key
-            return list(KeySet.import_key_set(KeySetSerialization(keys=[kept])))
+            return list(KeySet.import_key_set(KeySetSerialization(keys=[stored])))
     except (JoseError, ValueError, TypeError, KeyError, Warning):
         return []
 
 
 def verify_id_token(
-    token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, wall: datetime
+    token: str, keys: KeySet, provider: Provider, nonce: str, access_token: str, real_now: datetime
 ) -> Mapping[str, Any]:
     """The claims of a token that the provider signed for us, for this very sign-in, just now.
 
@@ -65,13 +65,13 @@ def verify_id_token(
             },
             {"client_id": provider.client_id, "nonce": nonce, "access_token": access_token},
         )
-        claims.validate(now=int(wall.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
+        claims.validate(now=int(real_now.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
     except InvalidKeyIdError as error:
         raise UnknownKey from error
     except (JoseError, ValueError, TypeError, AttributeError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
         raise SsoRefused(
-            Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", told=str(error)
+            Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", reported=str(error)
         ) from error
     return dict(claims)
 

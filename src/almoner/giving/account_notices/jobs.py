@@ -25,8 +25,8 @@ NOTIFY: Final = "account_notices.tell"
 
 async def on_account_proposed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the jobs."""
-    told = {str(msgspec.convert(event.record(), PayeeAccountProposed).account) for event in events}
-    await queue.enqueue_all(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(told)])
+    reported = {str(msgspec.convert(event.record(), PayeeAccountProposed).account) for event in events}
+    await queue.enqueue_all(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(reported)])
 
 
 reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)

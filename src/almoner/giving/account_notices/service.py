@@ -44,8 +44,8 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) ->
 async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
     """The accounts that a nonprofit saw when it confirmed."""
     known = await verifications.list_findings(tx, verification_id)
-    told = [one.finding.facts.get("accounts") for one in known if one.finding.check == CHECK]
-    return [str(one) for seen in told if isinstance(seen, list) for one in seen]
+    reported = [one.finding.facts.get("accounts") for one in known if one.finding.check == CHECK]
+    return [str(one) for seen in reported if isinstance(seen, list) for one in seen]
 
 
 async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:

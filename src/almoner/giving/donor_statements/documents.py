@@ -117,16 +117,16 @@ class StatementDocuments:
 
     def _row(self, line: DonorStatementLine, statement: DonorStatement, language: Language) -> dict[str, object]:
         rtl, locale, receipt = language.direction == "rtl", language.locale, line.receipt
-        said = []
+        stated = []
         if line.reassigned:
             name = isolated_plain_text(statement.names[line.organisation_id], language.direction)
-            said.append(language.text("statement.now", organisation=name))
+            stated.append(language.text("statement.now", organisation=name))
         if line.void:
-            said.append(language.text("statement.void"))
+            stated.append(language.text("statement.void"))
         elif line.refunded_minor:
             back = formats.format_money(line.refunded_minor, receipt.money.currency, locale)
             value = isolated_plain_text(back, language.direction)
-            said.append(language.text("page.fact", label=language.text("statement.back"), value=value))
+            stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
             "date": directional_text(formats.format_day(receipt.received_at, locale), rtl=rtl),
             "number": directional_text(receipt.shown_number, rtl=rtl),
@@ -135,7 +135,7 @@ class StatementDocuments:
                 formats.format_money(receipt.money.minor, receipt.money.currency, locale), rtl=rtl
             ),
             "void": line.void,
-            "said": said,
+            "said": stated,
         }
 
 

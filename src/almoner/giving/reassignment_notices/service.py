@@ -29,8 +29,8 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
     """
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
     made = await reassignments.newest_reassignment(tx, donation_id)
-    kept = donation.money - donation.refunded.money if donation.refunded else donation.money
-    if made is None or donation.session_id is None or donation.email is None or not kept:
+    stored = donation.money - donation.refunded.money if donation.refunded else donation.money
+    if made is None or donation.session_id is None or donation.email is None or not stored:
         return None
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
@@ -41,7 +41,7 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
         "former": (await hosted_page.nonprofit_profile_of(tx, partner, made.source)).name,
         "issuer": await _issuer(tx, partner, donation),
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
-        "amount": formats.format_money(kept.minor, kept.currency, language.locale),
+        "amount": formats.format_money(stored.minor, stored.currency, language.locale),
         "on": formats.format_day(donation.reassigned_at or at, language.locale),
         "why": f"reassigned.why.{made.ground or 'unknown'}",
         "reference": pages.deployment.ids.text("donation", donation.id),

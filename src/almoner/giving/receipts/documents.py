@@ -104,13 +104,13 @@ class ReceiptDocuments:
             back = formats.format_day(receipt.refunded.at, language.locale)
             notes.insert(0, language.text("receipt.corrected", day=isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
-            said = {
+            stated = {
                 "day": formats.format_day(receipt.passed_on.at, language.locale),
                 "former": receipt.organisation,
                 "organisation": receipt.now_for,
             }
-            said = {name: isolated_plain_text(value, language.direction) for name, value in said.items()}
-            notes.insert(0, language.text("gift.reassigned", **said))
+            stated = {name: isolated_plain_text(value, language.direction) for name, value in stated.items()}
+            notes.insert(0, language.text("gift.reassigned", **stated))
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),

@@ -24,14 +24,16 @@ SEND_DONATION_REFUND: Final = "refund_notices.send_of_gift"
 
 async def on_unallocated_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    told = [str(msgspec.convert(event.record(), UnallocatedPaymentRefunded).held) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in told])
+    reported = [str(msgspec.convert(event.record(), UnallocatedPaymentRefunded).held) for event in events]
+    await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in reported])
 
 
 async def on_donation_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    told = [str(msgspec.convert(event.record(), RefundSent).refund) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND_DONATION_REFUND, {"refund": refund}, unique=refund) for refund in told])
+    reported = [str(msgspec.convert(event.record(), RefundSent).refund) for event in events]
+    await queue.enqueue_all(
+        tx, [NewJob(SEND_DONATION_REFUND, {"refund": refund}, unique=refund) for refund in reported]
+    )
 
 
 reactions: Final = (Reaction(REFUNDED, on_unallocated_refunded), Reaction(SENT, on_donation_refunded))

@@ -22,8 +22,8 @@ SEND: Final = "transfer_notices.send"
 
 async def on_transfer_confirmed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    told = [str(msgspec.convert(event.record(), TransferConfirmed).donation) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND, {"donation": donation}, unique=donation) for donation in told])
+    reported = [str(msgspec.convert(event.record(), TransferConfirmed).donation) for event in events]
+    await queue.enqueue_all(tx, [NewJob(SEND, {"donation": donation}, unique=donation) for donation in reported])
 
 
 reactions: Final = (Reaction(CONFIRMED, on_transfer_confirmed),)

@@ -118,11 +118,11 @@ def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
 
 def assigned_tags_of(rules: Mapping[str, str]) -> AssignedTags:
     """What is stored and searched for sub-tags by code, each with the rule that gave it."""
-    kept = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
+    stored = {sub.code: rules[sub.code] for sub in ordered_sub_tags(rules)}
     ids: dict[UUID, None] = {}
-    for code in kept:
+    for code in stored:
         sub = SUB_TAGS[code]
         ids[sub.id] = ids[sub.tag_id] = None
         if sub.within is not None:
             ids[SUB_TAGS[sub.within].id] = None
-    return AssignedTags(tuple(ids), kept)
+    return AssignedTags(tuple(ids), stored)

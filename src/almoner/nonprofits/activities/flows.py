@@ -33,30 +33,32 @@ async def retag_organisations(
     after: UUID | None = None
     while True:
         async with db.write() as tx:
-            bodies = await store.page(tx, ALL_PARTNERS, after, batch)
-            changed = await _retag_batch(tx, bodies, loads)
+            organisations = await store.page(tx, ALL_PARTNERS, after, batch)
+            changed = await _retag_batch(tx, organisations, loads)
             application = replace(
                 application,
-                organisations=application.organisations + len(bodies),
+                organisations=application.organisations + len(organisations),
                 changed=application.changed + changed,
             )
-            if not bodies:
+            if not organisations:
                 application = replace(application, completed_at=tx.now)
             await store.update_progress(tx, ALL_PARTNERS, application)
-            if not bodies:
+            if not organisations:
                 await outbox.emit(
                     tx, None, RETAGGING_COMPLETED, RetaggingCompleted(application.id, application.changed)
                 )
                 if record is not None:
                     await record(tx, application)
                 return application
-            after = bodies[-1].id
+            after = organisations[-1].id
         if report is not None:
             report(application)
 
 
-async def _retag_batch(tx: Tx, bodies: list[TaggedOrganisation], loads: dict[UUID, UUID]) -> int:
-    found = [(body, _tags_of_record(body.registry_code, body.record)) for body in bodies if body.record is not None]
+async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: dict[UUID, UUID]) -> int:
+    found = [
+        (body, _tags_of_record(body.registry_code, body.record)) for body in organisations if body.record is not None
+    ]
     differ = [(body, now) for body, now in found if not _has_same_tags(body.activities, now)]
     for body, _ in differ:
         if body.registry_id not in loads:
@@ -67,9 +69,9 @@ async def _retag_batch(tx: Tx, bodies: list[TaggedOrganisation], loads: dict[UUI
     return len(differ)
 
 
-def _tags_of_record(registry_code: str, said: Mapping[str, Any]) -> AssignedTags:
+def _tags_of_record(registry_code: str, stated: Mapping[str, Any]) -> AssignedTags:
     entry = RegisterEntry(
-        said.get("number", ""), said.get("part", ""), said.get("name", ""), facts=said.get("facts", {})
+        stated.get("number", ""), stated.get("part", ""), stated.get("name", ""), facts=stated.get("facts", {})
     )
     return rules.tags_of_entry(registry_code, entry)
 

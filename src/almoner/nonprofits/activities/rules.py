@@ -125,16 +125,16 @@ class _LabelTagger:
 
     def __call__(self, entry: RegisterEntry) -> AssignedTags:
         """What its ticks give; where there are none, its name."""
-        said = [label for fact in self._facts for label in _as_labels(entry.facts.get(fact))]
-        said += [flag for flag in self._flags if entry.facts.get(flag)]
-        return _assign(self._given(tuple(said)) or tuple(sub_tags_of_name(entry.name)))
+        stated = [label for fact in self._facts for label in _as_labels(entry.facts.get(fact))]
+        stated += [flag for flag in self._flags if entry.facts.get(flag)]
+        return _assign(self._given(tuple(stated)) or tuple(sub_tags_of_name(entry.name)))
 
-    def _look_up(self, said: tuple[str, ...]) -> SubTagRules:
-        folded = {_folded(label) for label in said}
+    def _look_up(self, stated: tuple[str, ...]) -> SubTagRules:
+        folded = {_folded(label) for label in stated}
         of_some = not folded >= _EVERY_GENDER
         return tuple(
             (code, f"{self._prefix}:{' '.join(label.split())}")
-            for label in said
+            for label in stated
             if of_some or _folded(label) not in _EVERY_GENDER
             for code in self._table.get(_folded(label), ())
         )

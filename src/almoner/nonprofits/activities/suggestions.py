@@ -170,10 +170,10 @@ def parse_weights(read: Mapping[str, Any]) -> ModelWeights:
 
 
 def suggest_sub_tags(
-    name: str, activities: str = "", objects: str = "", *, learnt: ModelWeights | None = None
+    name: str, activities: str = "", objects: str = "", *, received: ModelWeights | None = None
 ) -> list[Suggestion]:
     """Sub-tags for a body by its name and by what it says that it does and is for, the likeliest first."""
-    known = learnt or load_weights()
+    known = received or load_weights()
     vector = known.weighted_features(extract_features(name, activities, objects))
     likely = [(score, code) for code, score in known.scores(vector).items() if score >= known.threshold]
     return [

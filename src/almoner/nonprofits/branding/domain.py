@@ -32,16 +32,16 @@ class BrandingContent:
         return {*self.images, *([self.logo] if self.logo else ())}
 
 
-def normalise_text(name: str, said: str | None, longest: int) -> str | None:
+def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
     """A text as it is kept: in one form of blanks, None when nothing is left of it. Raises BrandingRefused."""
-    if said is None:
+    if stated is None:
         return None
-    kept = "\n".join(" ".join(line.split()) for line in said.strip().splitlines()).strip()
-    if any(not (character.isprintable() or character == "\n") for character in kept):
+    stored = "\n".join(" ".join(line.split()) for line in stated.strip().splitlines()).strip()
+    if any(not (character.isprintable() or character == "\n") for character in stored):
         raise InvalidBranding(f"the {name} holds characters that cannot be shown")
-    if len(kept) > longest:
-        raise InvalidBranding(f"the {name} has {len(kept)} characters, at most {longest}")
-    return kept or None
+    if len(stored) > longest:
+        raise InvalidBranding(f"the {name} has {len(stored)} characters, at most {longest}")
+    return stored or None
 
 
 def check_image_size(name: str, content: bytes, most: int) -> None:

@@ -24,31 +24,31 @@ class BrandingChange:
     colour: str | None = None
 
 
-async def update_branding(tx: Tx, organisation_id: UUID, wish: BrandingChange) -> tuple[UUID, BrandingContent]:
+async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange) -> tuple[UUID, BrandingContent]:
     """(the record that answers for it, how it is shown now). Raises NotFound, BrandingRefused, ValueError.
 
     An organisation in several registers is one, with one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     before = await store.lock(tx, ALL_PARTNERS, principal.id)
-    name = domain.normalise_text("name", wish.display_name, domain.MAX_NAME_LENGTH)
-    description = domain.normalise_text("description", wish.description, domain.MAX_DESCRIPTION_LENGTH)
+    name = domain.normalise_text("name", change.display_name, domain.MAX_NAME_LENGTH)
+    description = domain.normalise_text("description", change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
         raise domain.InvalidBranding("the name has more than one line")
     shown = replace(
         before,
-        display_name=before.display_name if wish.display_name is None else name,
-        description=before.description if wish.description is None else description,
+        display_name=before.display_name if change.display_name is None else name,
+        description=before.description if change.description is None else description,
         primary_color=before.primary_color
-        if wish.colour is None
-        else colours.css_colour(colours.parse_colour(wish.colour)),
+        if change.colour is None
+        else colours.css_colour(colours.parse_colour(change.colour)),
     )
-    if wish.logo is not None:
-        shown = replace(shown, logo=await _store_image(tx, "logo", wish.logo, domain.MAX_LOGO_BYTES))
-    if wish.images is not None:
-        if len(wish.images) > domain.MAX_IMAGES:
-            raise domain.InvalidBranding(f"there are {len(wish.images)} images, at most {domain.MAX_IMAGES}")
-        keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in wish.images]
+    if change.logo is not None:
+        shown = replace(shown, logo=await _store_image(tx, "logo", change.logo, domain.MAX_LOGO_BYTES))
+    if change.images is not None:
+        if len(change.images) > domain.MAX_IMAGES:
+            raise domain.InvalidBranding(f"there are {len(change.images)} images, at most {domain.MAX_IMAGES}")
+        keys = [await _store_image(tx, "image", image, domain.MAX_IMAGE_BYTES) for image in change.images]
         shown = replace(shown, images=tuple(keys))
     await _save_branding(tx, principal.id, before, shown)
     return principal.id, shown

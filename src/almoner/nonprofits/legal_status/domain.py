@@ -106,31 +106,31 @@ class NumberStatus:
     standing: LegalStatus
 
 
-def status_of_listed(told: SourceReport) -> LegalStatus:
+def status_of_listed(reported: SourceReport) -> LegalStatus:
     """The standing of a body whose register itself says registered or removed."""
-    return LegalStatus((_check_listing(told),))
+    return LegalStatus((_check_listing(reported),))
 
 
 def status_of_us_organisation(
-    told: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None = None
+    reported: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None = None
 ) -> LegalStatus:
     """The standing of a number of the IRS, from what each of ``US_SOURCES`` says of it.
 
     ``central`` is what they say of the central body of its group, None when there is none of it.
     """
-    said = {source: told.get(source) or SourceReport(source, None) for source in US_SOURCES}
+    stated = {source: reported.get(source) or SourceReport(source, None) for source in US_SOURCES}
     reasons = [
-        _check_listing(said[BMF]),
-        _check_revocation(said[REVOCATIONS], said[BMF]),
-        _check_termination(said[E_POSTCARD]),
+        _check_listing(stated[BMF]),
+        _check_revocation(stated[REVOCATIONS], stated[BMF]),
+        _check_termination(stated[E_POSTCARD]),
     ]
-    if said[BMF].rows:
-        followed = _check_group(said[BMF], central)
+    if stated[BMF].rows:
+        followed = _check_group(stated[BMF], central)
         reasons += [followed] if followed else []
         reasons += [
-            _check_deductibility(said[BMF], followed),
-            _check_publication_78(said, central),
-            _check_foundation(said[BMF]),
+            _check_deductibility(stated[BMF], followed),
+            _check_publication_78(stated, central),
+            _check_foundation(stated[BMF]),
         ]
     return LegalStatus(tuple(reasons))
 
@@ -190,20 +190,23 @@ def _corrected_date(written: date) -> date:
     return _MEANT if _WRONG_FROM <= written <= _WRONG_TO else written
 
 
-def _build_reason(step: Step, verdict: Verdict, code: str, told: SourceReport, *names: str) -> Reason:
-    facts = {name: told.first[name] for name in names if name in told.first}
-    return Reason(step, verdict, code, told.source, told.data_as_of, facts)
+def _build_reason(step: Step, verdict: Verdict, code: str, reported: SourceReport, *names: str) -> Reason:
+    facts = {name: reported.first[name] for name in names if name in reported.first}
+    return Reason(step, verdict, code, reported.source, reported.data_as_of, facts)
 
 
-def _check_listing(told: SourceReport) -> Reason:
-    if told.data_as_of is None:
-        return _build_reason("listing", "unknown", "register_not_loaded", told)
-    if not told.rows:
-        return _build_reason("listing", "fail", "not_listed", told)
-    if not told.active:
-        return _build_reason("listing", "fail", "removed", told)
+def _check_listing(reported: SourceReport) -> Reason:
+    if reported.data_as_of is None:
+        return _build_reason("listing", "unknown", "register_not_loaded", reported)
+    if not reported.rows:
+        return _build_reason("listing", "fail", "not_listed", reported)
+    if not reported.active:
+        return _build_reason("listing", "fail", "removed", reported)
     return _build_reason(
-        "listing", "warn" if told.unverified else "pass", "unverified" if told.unverified else "listed", told
+        "listing",
+        "warn" if reported.unverified else "pass",
+        "unverified" if reported.unverified else "listed",
+        reported,
     )
 
 
@@ -239,8 +242,12 @@ def _check_termination(postcards: SourceReport) -> Reason:
     newest = max(postcards.rows, key=lambda facts: (str(facts.get("TAX_YEAR", "")), facts.get("TERMINATED") == "T"))
     over = newest.get("TERMINATED") == "T"
     facts = {name: newest[name] for name in ("TAX_YEAR", "TERMINATED") if name in newest}
-    said = postcards.source, postcards.data_as_of, facts
-    return Reason("terminated", "fail", "terminated", *said) if over else Reason("terminated", "pass", "running", *said)
+    stated = postcards.source, postcards.data_as_of, facts
+    return (
+        Reason("terminated", "fail", "terminated", *stated)
+        if over
+        else Reason("terminated", "pass", "running", *stated)
+    )
 
 
 def _check_group(bmf: SourceReport, central: Mapping[str, SourceReport] | None) -> Reason | None:
@@ -265,9 +272,9 @@ def _check_deductibility(bmf: SourceReport, group: Reason | None) -> Reason:
     return _build_reason("deductibility", "warn", "deductibility_not_reported", bmf, *names)
 
 
-def _check_publication_78(said: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None) -> Reason:
+def _check_publication_78(stated: Mapping[str, SourceReport], central: Mapping[str, SourceReport] | None) -> Reason:
     """Subordinates of a group are not in Publication 78 by design: their central body is."""
-    bmf, own = said[BMF], said[PUB_78]
+    bmf, own = stated[BMF], stated[PUB_78]
     if own.data_as_of is None:
         return _build_reason("publication_78", "unknown", "list_not_loaded", own)
     if own.rows:

@@ -28,31 +28,37 @@ async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> Number
     """What is said of a number, by whichever sources tell of it, and how it stands: also of one that none lists."""
     sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
     subject = await store.find_by_number(tx, ALL_PARTNERS, registry_id, number_key, [source.code for source in sources])
-    told = _reports_of(subject, sources)
-    lister = told.get(subject.source or "") or next((told[source.code] for source in sources if source.lists), None)
-    if not told.keys().isdisjoint(domain.US_SOURCES):
-        told = {domain.BMF: SourceReport(domain.BMF, None), **told}
-        lister = told[domain.BMF]
+    reported = _reports_of(subject, sources)
+    lister = reported.get(subject.source or "") or next(
+        (reported[source.code] for source in sources if source.lists), None
+    )
+    if not reported.keys().isdisjoint(domain.US_SOURCES):
+        reported = {domain.BMF: SourceReport(domain.BMF, None), **reported}
+        lister = reported[domain.BMF]
     if lister is None:
-        return NumberStatus(told, None, LegalStatus(()))
+        return NumberStatus(reported, None, LegalStatus(()))
     return NumberStatus(
-        told, lister, await _evaluate(tx, registry_id, replace(subject, source=lister.source), sources, told)
+        reported, lister, await _evaluate(tx, registry_id, replace(subject, source=lister.source), sources, reported)
     )
 
 
 async def _evaluate(
-    tx: Tx, registry_id: UUID, subject: StatusSubject, sources: Sequence[StatusSource], told: Mapping[str, SourceReport]
+    tx: Tx,
+    registry_id: UUID,
+    subject: StatusSubject,
+    sources: Sequence[StatusSource],
+    reported: Mapping[str, SourceReport],
 ) -> LegalStatus:
     """The standing of a subject whose source is known."""
     assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
-        return domain.status_of_listed(told[subject.source])
+        return domain.status_of_listed(reported[subject.source])
     codes = [source.code for source in sources]
     central = None
-    if domain.is_subordinate(told[domain.BMF].first) and subject.group_key is not None:
+    if domain.is_subordinate(reported[domain.BMF].first) and subject.group_key is not None:
         found = await store.find_central_organisation(tx, ALL_PARTNERS, registry_id, subject.group_key, codes)
         central = _reports_of(found, sources) if found else None
-    return domain.status_of_us_organisation(told, central)
+    return domain.status_of_us_organisation(reported, central)
 
 
 async def find_overrides(tx: Tx, registry_id: UUID) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:

@@ -84,7 +84,7 @@ async def find_by_number(
     )
     if row is not None:
         return _subject(row)
-    told = await tx.fetch(
+    reported = await tx.fetch(
         """
         select e.source, e.record, p.data_as_of
         from register_entry e left join register_part p on p.source = e.source and p.part = e.part
@@ -94,7 +94,7 @@ async def find_by_number(
         codes,
     )
     entries = [
-        {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in told
+        {"source": row[0], "record": row[1], "data_as_of": row[2].isoformat() if row[2] else None} for row in reported
     ]
     return StatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
 

@@ -53,13 +53,13 @@ def resolve_successors(steps: Iterable[Succession]) -> dict[UUID, Successor]:
                 chosen[step.organisation_id] = step
     circling = _find_cycles({step.organisation_id: step.successor_id for step in chosen.values()})
     found = {}
-    for begun, step in chosen.items():
-        if begun in circling:
+    for started, step in chosen.items():
+        if started in circling:
             continue
         last = step.successor_id
         while last in chosen and last not in circling:
             last = chosen[last].successor_id
-        found[begun] = Successor(last, step.kind)
+        found[started] = Successor(last, step.kind)
     return found
 
 
@@ -71,9 +71,9 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
     """The bodies that a walk from themselves comes back to."""
     seen: set[UUID] = set()
     circling: set[UUID] = set()
-    for begun in following:
+    for started in following:
         path: list[UUID] = []
-        here: UUID | None = begun
+        here: UUID | None = started
         while here is not None and here not in seen:
             seen.add(here)
             path.append(here)
@@ -84,7 +84,7 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
 
 
 def choose_principals(
-    pairs: Iterable[tuple[UUID, UUID]], bodies: Mapping[UUID, PrincipalCandidate]
+    pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrincipalCandidate]
 ) -> dict[UUID, UUID]:
     """For every record that another one answers for, that other one.
 
@@ -95,16 +95,16 @@ def choose_principals(
     """
     groups: dict[UUID, set[UUID]] = {}
     for one, other in pairs:
-        if one == other or one not in bodies or other not in bodies:
+        if one == other or one not in organisations or other not in organisations:
             continue
         joined = groups.get(one, {one}) | groups.get(other, {other})
         for member in joined:
             groups[member] = joined
     found = {}
     for group in {id(group): group for group in groups.values()}.values():
-        if len({bodies[member].registry_code for member in group}) < len(group):
+        if len({organisations[member].registry_code for member in group}) < len(group):
             continue
-        first = min(group, key=lambda member: _rank(bodies[member]))
+        first = min(group, key=lambda member: _rank(organisations[member]))
         found.update({member: first for member in group if member != first})
     return found
 

@@ -102,14 +102,14 @@ async def _apply_overrides(
     if not changed:
         return
     await store.set_status_overrides(tx, ALL_PARTNERS, [after for _, after in changed])
-    told = []
+    reported = []
     for before, after in changed:
         kind = after.status_override or _reversal_kind(before)
         for field in ("active", "status_override", "succeeded_by"):
             one, other = getattr(before, field), getattr(after, field)
             if one != other:
-                told.append(FieldChange(before.id, field, one, other, kind))
-    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, told)
+                reported.append(FieldChange(before.id, field, one, other, kind))
+    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, reported)
 
 
 def _reversal_kind(before: StatusOverride) -> str:
@@ -129,10 +129,10 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime) -> None:
     if not changed:
         return
     await store.set_principals(tx, ALL_PARTNERS, changed, day)
-    told = [
+    reported = [
         FieldChange(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
         for one, principal in changed
     ]
-    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, told)
+    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
         await organisations.emit_display_changed(tx, left)  # nothing of its own row changed, but it answers for fewer

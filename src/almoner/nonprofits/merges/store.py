@@ -281,14 +281,14 @@ async def set_status_overrides(tx: Tx, _: AllPartners, found: Sequence[StatusOve
     )
 
 
-async def insert_changes(tx: Tx, _: AllPartners, load_id: UUID, day: datetime, told: Sequence[FieldChange]) -> None:
+async def insert_changes(tx: Tx, _: AllPartners, load_id: UUID, day: datetime, reported: Sequence[FieldChange]) -> None:
     """Add to the history."""
     await tx.executemany(
         """
         insert into organisation_change (organisation_id, load_id, at, field, before, after, kind)
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
-        [(row.organisation_id, load_id, day, row.field, row.before, row.after, row.kind) for row in told],
+        [(row.organisation_id, load_id, day, row.field, row.before, row.after, row.kind) for row in reported],
     )
 
 

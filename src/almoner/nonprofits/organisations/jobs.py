@@ -27,8 +27,8 @@ async def notify_load_followers(followers: Sequence[FollowerLookup], work: JobCo
 
 async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, events: Sequence[Event]) -> None:
     """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
-    told = [msgspec.convert(event.record(), DisplayChanged).organisation for event in events]
-    await service.notify_followers(tx, followers, list(dict.fromkeys(told)))
+    reported = [msgspec.convert(event.record(), DisplayChanged).organisation for event in events]
+    await service.notify_followers(tx, followers, list(dict.fromkeys(reported)))
 
 
 def reactions(followers: Sequence[FollowerLookup]) -> tuple[Reaction, ...]:

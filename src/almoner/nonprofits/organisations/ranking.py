@@ -123,8 +123,8 @@ class ResultRanker:
 
     def _answer(self, candidate: SearchCandidate, whole: float) -> RankedResult:
         query = self._query
-        likeness, told, here = self._likeness(candidate, whole)
-        otherwise = _not_as_typed(query, told + here)
+        likeness, reported, here = self._likeness(candidate, whole)
+        otherwise = _not_as_typed(query, reported + here)
         found_by = _FOUND_BY[min(candidate.tier, WORDS_TIER)]
         if found_by == "beginning":
             likeness = max(likeness, _BEGINS)
@@ -133,26 +133,26 @@ class ResultRanker:
             return RankedResult(candidate.id, "initials", max(likeness, least), ())
         if found_by == "words" and candidate.described and otherwise:
             found_by = "description"
-        elif found_by == "words" and here and _not_as_typed(query, told):
+        elif found_by == "words" and here and _not_as_typed(query, reported):
             found_by = "place"
         return RankedResult(candidate.id, found_by, likeness, otherwise)
 
     def _likeness(self, candidate: SearchCandidate, whole: float) -> tuple[float, list[str], list[str]]:
         """(likeness, words of its names, further words of its place that are asked for)."""
         query, asked, name = self._query, self._core, candidate.name.split()
-        likeness, told = max(name_similarity(asked, _core_name(name)), whole), name
+        likeness, reported = max(name_similarity(asked, _core_name(name)), whole), name
         place = candidate.place.split()
         if candidate.other:
             other = candidate.other.split()
             likeness = max(likeness, name_similarity(asked, _core_name(name + other)))
             if not {*other} <= {*place}:  # a second line that is a place is no name
                 likeness = max(likeness, name_similarity(asked, _core_name(other)))
-            told = name + other
-        if here := [word for word in place if word in query.words and word not in told]:
+            reported = name + other
+        if here := [word for word in place if word in query.words and word not in reported]:
             likeness = max(
                 likeness, name_similarity(asked, _core_name(name + here)), fuzz.ratio(query.text, " ".join(name + here))
             )
-        return likeness, told, here
+        return likeness, reported, here
 
 
 def _further_initials(query: SearchQuery, name: str) -> int | None:
@@ -163,16 +163,16 @@ def _further_initials(query: SearchQuery, name: str) -> int | None:
     return len(initials) - len(query.text) if initials.startswith(query.text) else None
 
 
-def _not_as_typed(query: SearchQuery, told: Sequence[str]) -> tuple[str, ...]:
-    lacking = [word for word in query.needed if word not in told]
-    if not lacking:
+def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...]:
+    missing = [word for word in query.needed if word not in reported]
+    if not missing:
         return ()
-    held = {*told, *canonical_words(told)}
+    held = {*reported, *canonical_words(reported)}
     return tuple(
         word
-        for word in lacking
+        for word in missing
         if canonical_words([word])[0] not in held
-        and not (word == query.unfinished and any(one.startswith(word) for one in told))
+        and not (word == query.unfinished and any(one.startswith(word) for one in reported))
     )
 
 

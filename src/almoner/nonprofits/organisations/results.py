@@ -91,11 +91,11 @@ def _extra_fields(found: OrganisationResults) -> dict[str, object]:
 
 def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> dict[str, str | None]:
     address = call.db.deployment.links.api + call.path
-    kept = [(name, value) for name, value in call.parameters if name != "page"]
+    stored = [(name, value) for name, value in call.parameters if name != "page"]
     last = max(1, -(-reachable // size))
 
     def link(page: int) -> str:
-        return address + "?" + urlencode([*kept, ("page", str(page))])
+        return address + "?" + urlencode([*stored, ("page", str(page))])
 
     return {
         "current": link(number),

@@ -83,8 +83,8 @@ class _Search:
         needed = spelling.required_terms(groups)
         named, elsewhere = spelling.match_all(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
-        vast = spelling.exceeds_count_limit(needed) and self.filters == Filters()
-        asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, vast)
+        very_common = spelling.exceeds_count_limit(needed) and self.filters == Filters()
+        asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
         if only_one:  # how many there are is not told
             return await self.alike(
@@ -151,10 +151,10 @@ async def _search_words(search: _Search) -> _Attempt:
     groups = spelling.build_terms(query, heard, doubtful=True)
     if spelling.is_affordable(spelling.required_terms(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
-    for lacking in (1, 2):
+    for missing in (1, 2):
         if best.best >= ranking.confidence_threshold(query):
             break
-        if (most := spelling.match_most(spelling.required_terms(groups), lacking)) is not None:
+        if (most := spelling.match_most(spelling.required_terms(groups), missing)) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )

@@ -161,13 +161,12 @@ def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
     """What is known of a number without a body. It may be in a part that is not loaded, so those that are get named."""
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
-    told = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
+    reported = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
     if not (missing := registries_domain.missing_parts(registry.code, parts)):
-        return told
+        return reported
     loaded, whole = ", ".join(parts), len(registries_domain.REQUIRED_PARTS[registry.code])
-    return (
-        f"{told}, of which {whole - len(missing)} of {whole} parts are loaded ({loaded}): one of the others may list it"
-    )
+    present = f"{whole - len(missing)} of {whole} parts are loaded ({loaded})"
+    return f"{reported}, of which {present}: one of the others may list it"
 
 
 async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
@@ -257,14 +256,18 @@ async def notify_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUI
 async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
     """Tell the followers of these how they are now, each partner once of each organisation."""
     records = await store.principals_by_record(tx, ALL_PARTNERS, organisation_ids)
-    told: dict[UUID, set[UUID]] = {}
+    reported: dict[UUID, set[UUID]] = {}
     for followers_of in followers:
         for record, partners in (await followers_of(tx, list(records))).items():
             for partner in partners:
-                told.setdefault(partner, set()).add(records[record])
-    shown = await store.find_many(tx, ALL_PARTNERS, list({id_ for ids in told.values() for id_ in ids})) if told else {}
+                reported.setdefault(partner, set()).add(records[record])
+    shown = (
+        await store.find_many(tx, ALL_PARTNERS, list({id_ for ids in reported.values() for id_ in ids}))
+        if reported
+        else {}
+    )
     events: list[tuple[UUID, object]] = []
-    for partner, ids in sorted(told.items()):
+    for partner, ids in sorted(reported.items()):
         own = await categories.list_by_organisation(tx, Partner(partner), list(ids))
         events += [
             (partner, schemas.organisation_out(tx, shown[id_], own.get(id_, []))) for id_ in sorted(ids & shown.keys())

@@ -132,11 +132,11 @@ def is_correctable(word: str) -> bool:
 
 def rank_corrections(word: str, known: Sequence[WordCount]) -> tuple[str, ...]:
     """The known words that the word may be a slip of: fewest slips first, then the commoner one."""
-    slips = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
+    typos = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
     near = []
     for other, count in dict(known).items():
-        distance = OSA.distance(word, other, score_cutoff=slips)
-        if distance <= slips and other != word:
+        distance = OSA.distance(word, other, score_cutoff=typos)
+        if distance <= typos and other != word:
             near.append((distance, -count, other))
     return tuple(other for _, _, other in sorted(near)[:MAX_CORRECTIONS])
 
@@ -236,18 +236,18 @@ def match_all(asked: Sequence[QueryTerm], other: str | None = None) -> tuple[Que
     """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
     rarest_first = sorted(asked, key=lambda one: one.weight)
     named = tuple(one.name_query() for one in rarest_first)
-    lacking = f"!({' & '.join(named)})"
+    missing = f"!({' & '.join(named)})"
     if len(asked) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
-        return (named,), ((*(one.any_field_query() for one in rarest_first), lacking),)
+        return (named,), ((*(one.any_field_query() for one in rarest_first), missing),)
     if len(asked) > 1:  # few places and descriptions have what is common in names: they lead
         return (named,), tuple(
-            (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), lacking)
+            (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), missing)
             for one in rarest_first
         )
     otherwise = " | ".join([*(one.other_fields_query() for one in asked), *([other] if other else [])])
     if not named:
         return (), ((otherwise,),) if otherwise else ()
-    return (named,), ((f"({otherwise}) & {lacking}",),)
+    return (named,), ((f"({otherwise}) & {missing}",),)
 
 
 def initials_query(query: SearchQuery, heard: WordSuggestions) -> str | None:
@@ -261,20 +261,20 @@ def initials_query(query: SearchQuery, heard: WordSuggestions) -> str | None:
     return f"'~{query.text}':*"
 
 
-def is_affordable(asked: Sequence[QueryTerm], lacking: int = 0) -> bool:
+def is_affordable(asked: Sequence[QueryTerm], missing: int = 0) -> bool:
     """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
-    return sum(sorted(one.weight for one in asked)[: lacking + 1]) <= MAX_SCANNED_OCCURRENCES // (lacking + 1)
+    return sum(sorted(one.weight for one in asked)[: missing + 1]) <= MAX_SCANNED_OCCURRENCES // (missing + 1)
 
 
-def match_most(asked: Sequence[QueryTerm], lacking: int) -> QueryAlternatives | None:
+def match_most(asked: Sequence[QueryTerm], missing: int) -> QueryAlternatives | None:
     """The ways of what lacks ``lacking`` of the groups; None with few to keep or too common ones.
 
     A place that is typed with a name is no word that the name lacks.
     """
-    if len(asked) < lacking + 2 or not is_affordable(asked, lacking):
+    if len(asked) < missing + 2 or not is_affordable(asked, missing):
         return None
     terms = [one.name_or_place_query() for one in sorted(asked, key=lambda one: one.weight)]
-    return tuple(combinations(terms, len(terms) - lacking))
+    return tuple(combinations(terms, len(terms) - missing))
 
 
 def match_any(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:

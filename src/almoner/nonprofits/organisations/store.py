@@ -62,7 +62,7 @@ def _organisation(row: Record) -> Organisation:
     values = dict(row)
     for several in ("types", "websites", "images", "other_names"):
         values[several] = tuple(values[several])
-    values["sources"] = tuple(parse_source(*told) for told in values["sources"])
+    values["sources"] = tuple(parse_source(*reported) for reported in values["sources"])
     return Organisation(**values)
 
 

@@ -119,12 +119,12 @@ async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: da
 
 def _value_on_day(field: str) -> str:
     """Joins of what a column of ``o`` held on the day ``$2``, as ``held.value``: what its changes say (``as_of``)."""
-    told = f"from organisation_change c where c.organisation_id = o.id and c.field = '{field}'"
+    reported = f"from organisation_change c where c.organisation_id = o.id and c.field = '{field}'"
     return f"""
         left join lateral (
-            select c.after as value, true as known {told} and c.at <= $2 order by c.id desc limit 1
+            select c.after as value, true as known {reported} and c.at <= $2 order by c.id desc limit 1
         ) last on true
-        left join lateral (select c.before as value, true as known {told} order by c.id limit 1) first on true
+        left join lateral (select c.before as value, true as known {reported} order by c.id limit 1) first on true
         cross join lateral (select case
             when last.known then last.value when first.known then first.value else to_jsonb(o.{field})
         end as value) held

@@ -298,7 +298,7 @@ def _candidate(row: Record) -> SearchCandidate:
 
 
 async def suggest_words(
-    tx: Tx, _: AllPartners, words: Sequence[str], begun: str | None, suspected: Sequence[str]
+    tx: Tx, _: AllPartners, words: Sequence[str], started: str | None, suspected: Sequence[str]
 ) -> WordSuggestions:
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
@@ -318,7 +318,7 @@ async def suggest_words(
         where not exists (select from organisation_search_term k where k.word = asked.word and k.n > {RARE_OCCURRENCES})
         """,
         list(words),
-        begun,
+        started,
         list(suspected),
     )
     similar: dict[str, list[WordCount]] = {}

@@ -181,8 +181,8 @@ class _ImportRun:
             await outbox.emit(tx, None, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
             load = await merge_load(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
-        kept = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
-        await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, kept, {} if refused else parts)
+        stored = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
+        await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, stored, {} if refused else parts)
         return load
 
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
@@ -230,9 +230,9 @@ class _ImportRun:
         covered = {part: one for part, one in standing.items() if part in parts}
         missing: list[str] = []
         if covered and covered.keys() == standing.keys() and source.canary_numbers:
-            canaries = sorted(source.canary_numbers)
-            if not await store_staging.contains_any_number(tx, ALL_PARTNERS, self.reading_id, canaries):
-                missing = await store.recorded_numbers(tx, ALL_PARTNERS, source.code, canaries)
+            probes = sorted(source.canary_numbers)
+            if not await store_staging.contains_any_number(tx, ALL_PARTNERS, self.reading_id, probes):
+                missing = await store.recorded_numbers(tx, ALL_PARTNERS, source.code, probes)
         numbers, gone = await store_staging.count_missing(tx, ALL_PARTNERS, self.reading_id, source.code, list(covered))
         first = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, self.reading_id, 1)
         return LoadSummary(

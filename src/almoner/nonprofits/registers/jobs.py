@@ -76,8 +76,8 @@ async def refresh(parts: RegisterRefreshContext, work: JobContext, job: Job) -> 
 
 
 async def _fetch(parts: RegisterRefreshContext, db: Database, planned: Refresh) -> list[FetchedFile]:
-    folder, wall = parts.folder / planned.source, db.deployment.clock.real_now
-    return [await fetching.fetch_file(parts.outbound, folder, url, wall) for url in planned.urls]
+    folder, real_now = parts.folder / planned.source, db.deployment.clock.real_now
+    return [await fetching.fetch_file(parts.outbound, folder, url, real_now) for url in planned.urls]
 
 
 async def _load(
@@ -96,9 +96,9 @@ async def _load(
                 await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named)
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
     except LoadQuarantined as put_aside:
-        kept = put_aside.load
+        stored = put_aside.load
         await _record_attempt(
-            parts, db, planned.source, RefreshStatus("quarantined", load_id=kept.id), "; ".join(kept.reasons)
+            parts, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)
         )
     except ImportRefused as error:
         await _record_failure(parts, db, planned, before, str(error))
@@ -149,11 +149,11 @@ async def on_quarantined(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for event in events:
-        told = msgspec.convert(event.record(), RegisterQuarantined)
-        facts = {"Data of": f"{told.data_as_of:%Y-%m-%d}", "Why": "; ".join(told.reasons)}
+        reported = msgspec.convert(event.record(), RegisterQuarantined)
+        facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "register_put_aside", values={"source": told.source}, facts=facts
+                tx, person, "register_put_aside", values={"source": reported.source}, facts=facts
             )
 
 

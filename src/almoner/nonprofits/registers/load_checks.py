@@ -86,8 +86,8 @@ def find_replaced_numbers(numbers: int, gone: int) -> list[str]:
     """A sentence when more than a tenth of the numbers went, though as many rows are there."""
     if numbers < MIN_CHECKED_ROWS or numbers - gone >= numbers * MIN_ROW_SHARE:
         return []
-    told = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
-    return [f"{told}: they are written otherwise, or the files are of another register"]
+    reported = f"{gone} of the {numbers} numbers that were loaded before are in none of the files"
+    return [f"{reported}: they are written otherwise, or the files are of another register"]
 
 
 def has_too_many_rejected(good: int, bad: int) -> bool:

@@ -73,10 +73,10 @@ async def merge_load(
     if source.lists_organisations:
         await merge_organisations(tx, doing, known=known)
     pace.report_merged(3, _STEPS)
-    told = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
+    reported = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
-    await merges.replace_links(tx, source.code, load.id, load.data_as_of, told, silent)
+    await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
     await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
     await merges.apply_to_organisations(tx, registry_id, load.id, load.data_as_of)

@@ -82,12 +82,12 @@ async def read_files(
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
         if (
-            begun := await store_staging.begin_reading(
+            started := await store_staging.begin_reading(
                 tx, ALL_PARTNERS, source.code, hashes, joined=source.reads_files_together
             )
         ) is None:
             raise ImportInProgress(source.code)
-    reading_id, done = begun
+    reading_id, done = started
     pace = ProgressReporter(sum(one.facts.bytes for one in found), report, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
     known = {one.position for one in done}

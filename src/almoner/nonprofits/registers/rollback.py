@@ -24,14 +24,14 @@ async def roll_back(db: Database, source: RegisterSource, record: RecordAudit | 
     async with db.write() as tx:
         registry = await registry_of(tx, source)
         await store.lock_registry(tx, ALL_PARTNERS, registry.id)
-        undone = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
-        if undone is None:
+        newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
+        if newest is None:
             raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
-        if undone.rolls_back is not None:
+        if newest.rolls_back is not None:
             raise ImportRefused(
                 f"the newest load of {source.code} was taken back already: load the files that are to count"
             )
-        made = await _undo(tx, source, registry.id, undone)
+        made = await _undo(tx, source, registry.id, newest)
         if record is not None:
             await record(tx, made)
     async with db.write() as tx:
@@ -39,28 +39,28 @@ async def roll_back(db: Database, source: RegisterSource, record: RecordAudit | 
     return made
 
 
-async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load) -> Load:
+async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load) -> Load:
     load_id = tx.new_id()
-    if (begun := await store_staging.begin_reading(tx, ALL_PARTNERS, source.code, [load_id.bytes])) is None:
+    if (started := await store_staging.begin_reading(tx, ALL_PARTNERS, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
-    reading_id, _ = begun
-    await _stage(tx, source, reading_id, undone)
+    reading_id, _ = started
+    await _stage(tx, source, reading_id, newest)
     await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
     staged = store_staging.staging_table(reading_id)
-    rows, counts = await store_merge.compare_reverted(tx, ALL_PARTNERS, source.code, staged, undone.id)
-    await store_diff.set_rolled_back(tx, ALL_PARTNERS, undone.id)
-    await store_diff.restore_parts(tx, ALL_PARTNERS, source.code, undone.id)
+    rows, counts = await store_merge.compare_reverted(tx, ALL_PARTNERS, source.code, staged, newest.id)
+    await store_diff.set_rolled_back(tx, ALL_PARTNERS, newest.id)
+    await store_diff.restore_parts(tx, ALL_PARTNERS, source.code, newest.id)
     standing = await store.loaded_parts(tx, ALL_PARTNERS, source.code)
-    doing = MergeRun(source.code, registry_id, load_id, undone.data_as_of, rows)
+    doing = MergeRun(source.code, registry_id, load_id, newest.data_as_of, rows)
     await store_merge.end_entries(tx, ALL_PARTNERS, doing)
     await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, known=True)
     made = Load(
         id=load_id,
-        registry_code=undone.registry_code,
+        registry_code=newest.registry_code,
         source=source.code,
-        data_as_of=max((part.data_as_of for part in standing.values()), default=undone.data_as_of),
+        data_as_of=max((part.data_as_of for part in standing.values()), default=newest.data_as_of),
         loaded_at=tx.now,
         rows=counts.added + counts.changed,
         added=counts.added,
@@ -70,22 +70,22 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, undone: Load)
         forced=False,
         files=(),
         moved=counts.moved,
-        rolls_back=undone.id,
+        rolls_back=newest.id,
     )
     await store.insert_load(tx, ALL_PARTNERS, registry_id, made, [], {})
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await merges.revert_load(tx, undone.id, load_id)
-    await merges.apply_to_organisations(tx, registry_id, load_id, undone.data_as_of)
+    await merges.revert_load(tx, newest.id, load_id)
+    await merges.apply_to_organisations(tx, registry_id, load_id, newest.data_as_of)
     await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
     return made
 
 
-async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, undone: Load) -> None:
+async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: Load) -> None:
     """The versions that the load ended, as if a file held them."""
-    total = await store_diff.collect_ended_entries(tx, ALL_PARTNERS, undone.id)
+    total = await store_diff.collect_ended_entries(tx, ALL_PARTNERS, newest.id)
     for after in range(0, total, _AT_ONCE):
         ended = await store_diff.list_ended_entries(tx, ALL_PARTNERS, after, after + _AT_ONCE)
-        rows = [_staged_record(tx, source, undone.registry_code, row, after + nth) for nth, row in enumerate(ended)]
+        rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
         await store_staging.copy_rows(tx, ALL_PARTNERS, reading_id, rows)
 
 

@@ -64,8 +64,8 @@ async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileR
     read = await list_read_files(tx, AllPartners(), reading_id)
     if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
         there = {one.position: sum(there.values()) for one in read}
-    kept = [one for one in read if there.get(one.position, 0) == one.staged]
-    lost = [one.position for one in read if one not in kept]
+    stored = [one for one in read if there.get(one.position, 0) == one.staged]
+    lost = [one.position for one in read if one not in stored]
     if lost:
         await tx.execute(
             f"delete from {staging_table(reading_id)} where $2::boolean or file_position = any($1::smallint[])",
@@ -77,7 +77,7 @@ async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileR
             reading_id,
             lost,
         )
-    return kept
+    return stored
 
 
 async def list_read_files(tx: Tx, _: AllPartners, reading_id: UUID) -> list[FileReadResult]:

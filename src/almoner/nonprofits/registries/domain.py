@@ -97,8 +97,8 @@ class DeclaredRegistry:
 
     def matches(self, registry: Registry) -> bool:
         """Whether a register that is known is this one."""
-        said = (registry.code, registry.name, registry.english_name, registry.country_code)
-        return said == (self.code, self.name, self.english_name, self.country_code)
+        stated = (registry.code, registry.name, registry.english_name, registry.country_code)
+        return stated == (self.code, self.name, self.english_name, self.country_code)
 
 
 _OWN_FILES: Final = frozenset(

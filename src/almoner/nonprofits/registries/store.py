@@ -24,8 +24,8 @@ def _registry(row: Record) -> Registry:
 
 
 def _with_sources(row: Record) -> Registry:
-    told = zip(row["codes"] or (), row["unverified"] or (), row["days"] or (), strict=True)
-    return replace(_registry(row), sources=tuple(LoadedSource(*one) for one in told))
+    reported = zip(row["codes"] or (), row["unverified"] or (), row["days"] or (), strict=True)
+    return replace(_registry(row), sources=tuple(LoadedSource(*one) for one in reported))
 
 
 async def find(tx: Tx, _: AllPartners, registry_id: UUID) -> Registry | None:

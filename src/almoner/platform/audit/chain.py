@@ -171,7 +171,7 @@ async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
 
 async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Record]) -> None:
     """Give the entries their places, in order of writing within each scope; a chain that begins is signed at once."""
-    begun = [end for end in ends.values() if end.sequence == 0]
+    started = [end for end in ends.values() if end.sequence == 0]
     moved: dict[UUID, ChainEnd] = {}
     places: list[tuple[UUID, int, int, bytes]] = []
     for row in rows:
@@ -184,7 +184,7 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     assert done is not None
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
         raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
-    if first := [end for end in begun if end.sequence]:
+    if first := [end for end in started if end.sequence]:
         await heads.sign_ends(tx, first)
 
 

@@ -78,7 +78,7 @@ async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
 
 
 async def verify_chain(
-    db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, begun: bool = False
+    db: Database, scope: UUID, folder: Path | None = None, report: Report | None = None, *, started: bool = False
 ) -> ChainVerification:
     """Go through one chain from its first entry.
 
@@ -87,7 +87,7 @@ async def verify_chain(
     walk = _ChainWalk(db, scope)
     try:
         await walk.from_the_beginning(folder, report)
-        if begun and not walk.proof.entries:
+        if started and not walk.proof.entries:
             raise ChainBroken(None, "the whole chain is gone, or it was never begun")
     except ChainBroken as broken:
         walk.proof.broken = broken
@@ -111,20 +111,20 @@ class _ChainWalk:
         """Look at everything. Raises Broken."""
         proof = self.proof
         async with self._db.read() as tx:
-            begun = await self._end(tx)
+            started = await self._end(tx)
         self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
         proof.heads = len(self._heads)
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
-        if begun is not None and begun.sequence and not self._heads:
+        if started is not None and started.sequence and not self._heads:
             raise ChainBroken(None, "the signed heads are gone: the first entry of a chain is signed with it")
         while rows := await self._page(PLACED, proof.entries):
             for row in rows:
-                self._placed(row, begun)
+                self._placed(row, started)
             if report:
                 report(proof.entries)
         async with self._db.read() as tx:
-            self._ends(begun, await self._end(tx))
+            self._ends(started, await self._end(tx))
         last = 0
         while rows := await self._page(WAITING, last):
             for row in rows:
@@ -154,7 +154,7 @@ class _ChainWalk:
             raise ChainBroken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
         return end
 
-    def _placed(self, row: Record, begun: ChainEnd | None) -> None:
+    def _placed(self, row: Record, started: ChainEnd | None) -> None:
         """The next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
@@ -167,7 +167,7 @@ class _ChainWalk:
                 sequence, "reordered: it was written at another place, or the one before it was exchanged"
             )
         proof.entries = sequence
-        if begun is not None and sequence == begun.sequence and begun.hash != proof.head:
+        if started is not None and sequence == started.sequence and started.hash != proof.head:
             raise ChainBroken(sequence, "the end of the chain was another one")
         while self._heads and self._heads[0].sequence == sequence:
             signed = self._heads.pop(0)
@@ -191,7 +191,7 @@ class _ChainWalk:
             raise ChainBroken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
         return body
 
-    def _ends(self, begun: ChainEnd | None, now: ChainEnd | None) -> None:
+    def _ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
         """The chain reaches as far as the service and the signed heads say."""
         entries = self.proof.entries
         if self._heads:
@@ -202,8 +202,8 @@ class _ChainWalk:
             )
         if now is None and entries:
             raise ChainBroken(None, "the end of the chain is gone")
-        if begun is not None and entries < begun.sequence:
-            raise ChainBroken(entries + 1, f"deleted, up to entry {begun.sequence:,}, which was the last")
+        if started is not None and entries < started.sequence:
+            raise ChainBroken(entries + 1, f"deleted, up to entry {started.sequence:,}, which was the last")
         if now is not None and entries > now.sequence:
             raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
@@ -215,7 +215,7 @@ class _ChainWalk:
         scope, ids = self.proof.scope, self._db.deployment.ids
         key = heads.signing_key(self._vault).public_key()
         async with self._db.read() as tx:
-            kept = await heads.stored_heads(tx, scope)
+            stored = await heads.stored_heads(tx, scope)
         exported = [] if folder is None else heads.read_exported(folder, ids, scope)
         async with self._db.read() as tx:
             kept_now = await heads.stored_heads(tx, scope)
@@ -223,7 +223,7 @@ class _ChainWalk:
             if head.scope != scope or not head.is_genuine(ids, key):
                 raise ChainBroken(head.sequence, "its head is not one that this service signed")
         if folder is not None:
-            _ensure_same_heads(kept, exported, f"in {folder}")
+            _ensure_same_heads(stored, exported, f"in {folder}")
             _ensure_same_heads(exported, kept_now, "in the database")
         return kept_now
 

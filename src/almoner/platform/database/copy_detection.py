@@ -93,9 +93,9 @@ class DeploymentClaim:
         """Whether it was claimed on this server, and nothing says that it is a copy."""
         return self.intact and self.copy_reason is None and self.server_started_at == server.started_at
 
-    def is_established(self, server: ServerState, wall: datetime) -> bool:
+    def is_established(self, server: ServerState, real_now: datetime) -> bool:
         """Whether a process of it acts on this server, and has for long enough: any other is the copy."""
-        acts = wall - self.generation_at < 3 * RAISE_INTERVAL and wall - self.claimed_at >= PROMOTION_WAIT
+        acts = real_now - self.generation_at < 3 * RAISE_INTERVAL and real_now - self.claimed_at >= PROMOTION_WAIT
         return acts and self.is_on_server(server)
 
     def recent_generation(self, back: int) -> Generation:
@@ -157,9 +157,9 @@ async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -
     outside, others, away = await _read_marks(marks, claim)
     async with db.read() as tx:  # after the storage: what lies there was in the database before
         claim, server = await find_claim(tx), await read_server(tx, address)
-        wall = tx.real_now
+        real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)
-    if claim is not None and claim.is_established(server, wall):
+    if claim is not None and claim.is_established(server, real_now):
         verdict = "same"
     return CopyFinding(claim, server, outside, verdict, away)
 
@@ -190,9 +190,9 @@ async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) ->
 
 async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
     """Make a copy a deployment of its own. ``takes_over``: what the former one stored is its own, too."""
-    kept = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
+    stored = list(found.claim.storage_marks) if found.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
-    claim = await insert_claim(tx, found.server, kept)
+    claim = await insert_claim(tx, found.server, stored)
     assert claim is not None
     return claim
 
@@ -275,7 +275,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
 
 async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) -> DeploymentClaim | None:
     """Raise the generation; None: another process has done so since it was read."""
-    kept = (
+    stored = (
         [place for place in claim.server_addresses if place != server.place]
         if claim.timeline == server.timeline
         else []
@@ -296,7 +296,7 @@ async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) 
         tx.real_now,
         server.started_at,
         server.timeline,
-        [*kept[1 - _MOST_PLACES :], server.place],
+        [*stored[1 - _MOST_PLACES :], server.place],
     )
     return None if row is None else _claim_from_row(row)
 

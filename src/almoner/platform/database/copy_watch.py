@@ -86,9 +86,9 @@ class CopyWatch:
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""
-        wall = self._wall()
-        self._hesitates_since = self._hesitates_since or wall
-        return wall - self._hesitates_since < copy_detection.PROMOTION_WAIT
+        real_now = self._wall()
+        self._hesitates_since = self._hesitates_since or real_now
+        return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT
 
     async def _go_on(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
@@ -118,9 +118,13 @@ class CopyWatch:
         self._telemetry.unreleased_copy.set(0)
 
     async def _found_copy(self, claim: DeploymentClaim | None, why: str) -> None:
-        known, wall = self._identity.copy, self._wall()
+        known, real_now = self._identity.copy, self._wall()
         since = (
-            claim.copy_detected_at if claim is not None and claim.copy_detected_at else known.since if known else wall
+            claim.copy_detected_at
+            if claim is not None and claim.copy_detected_at
+            else known.since
+            if known
+            else real_now
         )
         self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(why, since), False
         self._telemetry.unreleased_copy.set(1)
@@ -131,12 +135,14 @@ class CopyWatch:
 
     def _tell(self) -> None:
         """Say it in the log, once and then every hour."""
-        copy, wall = self._identity.copy, self._wall()
+        copy, real_now = self._identity.copy, self._wall()
         if copy is None:
             self._told = None
-        elif self._told is None or wall - self._told >= _TELL_AGAIN:
-            self._told = wall
-            self._telemetry.log("unreleased_copy", wall, level="error", why=copy.why, since=copy.since, advice=ADVICE)
+        elif self._told is None or real_now - self._told >= _TELL_AGAIN:
+            self._told = real_now
+            self._telemetry.log(
+                "unreleased_copy", real_now, level="error", why=copy.why, since=copy.since, advice=ADVICE
+            )
 
     def _wall(self) -> datetime:
         return self._db.deployment.clock.real_now()

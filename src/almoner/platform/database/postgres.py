@@ -118,17 +118,17 @@ async def keep_running(data_dir: Path, programs_folder: Path | None, stop: async
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
     sockets = cluster.server().sockets
-    tries = 0
+    attempts = 0
     while not stop.is_set():
         try:
             if await asyncio.to_thread(cluster.restart_if_ended, sockets):
                 _log.warning("The embedded PostgreSQL had ended and was started again")
-            tries = 0
+            attempts = 0
         except DiskFull as error:
             _log.error(str(error))
         except DatabaseUnavailable:
-            tries += 1
-            if tries == _TRIES:
+            attempts += 1
+            if attempts == _TRIES:
                 raise
         await wait_for_work(stop, _KEEP_SECONDS)
 
@@ -285,11 +285,11 @@ class Cluster:
     def _launch(self) -> None:
         sockets = self._socket_folder()
         deadline = time.monotonic() + _START_SECONDS
-        while (said := self._try(sockets, deadline - time.monotonic())) is not None:
+        while (stated := self._try(sockets, deadline - time.monotonic())) is not None:
             # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
-            if "is still in use" not in said or time.monotonic() > deadline:
+            if "is still in use" not in stated or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise unavailable_error(self.home, find_cause(said))
+                raise unavailable_error(self.home, find_cause(stated))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:

@@ -103,15 +103,17 @@ class PostgresPrograms:
         )
 
     @classmethod
-    def _look(cls, folder: Path, told: str, base: Path, parts: tuple[str, ...]) -> "PostgresPrograms":
+    def _look(cls, folder: Path, reported: str, base: Path, parts: tuple[str, ...]) -> "PostgresPrograms":
         try:
-            said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+            stated = subprocess.run(
+                [folder / "postgres", "--version"], capture_output=True, text=True, check=True
+            ).stdout
         except (OSError, subprocess.CalledProcessError) as error:
-            raise DatabaseUnavailable(f"{told}, but its program postgres does not run: {error}.") from error
-        match = re.search(r"(\d+)(?:[.\d]*)", said)
+            raise DatabaseUnavailable(f"{reported}, but its program postgres does not run: {error}.") from error
+        match = re.search(r"(\d+)(?:[.\d]*)", stated)
         if match is None or not OLDEST <= int(match[1]) <= NEWEST:
             raise DatabaseUnavailable(
-                f"{told}, but that is {said.strip()!r}: PostgreSQL {OLDEST} to {NEWEST} is needed."
+                f"{reported}, but that is {stated.strip()!r}: PostgreSQL {OLDEST} to {NEWEST} is needed."
             )
         return cls(folder, int(match[1]), match[0], base, parts)
 
@@ -156,9 +158,9 @@ def _is_installation(folder: Path) -> bool:
     return (folder / "postgres").exists() and (folder / "initdb").exists()
 
 
-def find_cause(said: str) -> str:
+def find_cause(stated: str) -> str:
     """The line of a program's output that names the cause."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in stated.splitlines() if line.strip()]
     causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]
     return causes[0] if causes else lines[-1] if lines else "it said nothing"
 

@@ -128,16 +128,16 @@ async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) ->
     return frozen.id
 
 
-async def emit_all(tx: Tx, event_type: str, told: Sequence[tuple[UUID, object]]) -> None:
+async def emit_all(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
     """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
-    frozen = [_prepare_event(tx, event_type, record) for _, record in told]
+    frozen = [_prepare_event(tx, event_type, record) for _, record in reported]
     await tx.execute(
         _APPEND.format(
             source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
             "as t (id, partner_id, payload)"
         ),
         [event.id for event in frozen],
-        [partner for partner, _ in told],
+        [partner for partner, _ in reported],
         [event.payload for event in frozen],
         event_type,
         tx.now,

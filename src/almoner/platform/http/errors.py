@@ -129,18 +129,18 @@ def error_sentences(found: ValidationError, place: str) -> list[str]:
     by_field: dict[str, list[str]] = {}
     for error in found.errors(include_url=False, include_input=False):
         if error["type"] == METADATA:
-            by_field.update({told: [told] for told in error["ctx"]["told"]})
+            by_field.update({reported: [reported] for reported in error["ctx"]["told"]})
             continue
         location = error["loc"][:-1] if error["loc"] and error["loc"][-1] in _UNION_TAGS else error["loc"]
         location = location if error["type"] != ACROSS else location[:-1]
-        told = error_sentence({**error, "loc": location}, place)
+        reported = error_sentence({**error, "loc": location}, place)
         field = ".".join([place, *(str(part) for part in location)])
-        by_field.setdefault(field, []).append(told.removeprefix(field + " "))
-    return [_join_sentences(field, told) for field, told in by_field.items()]
+        by_field.setdefault(field, []).append(reported.removeprefix(field + " "))
+    return [_join_sentences(field, reported) for field, reported in by_field.items()]
 
 
-def _join_sentences(field: str, told: list[str]) -> str:
-    first, *others = dict.fromkeys(told)
+def _join_sentences(field: str, reported: list[str]) -> str:
+    first, *others = dict.fromkeys(reported)
     if not others:
         return first if first.startswith(field) else f"{field} {first}"
     return f"{field} {' or '.join([first, *(other.removeprefix('must be ') for other in others)])}"

@@ -186,8 +186,8 @@ def _clean_schema(schema: Any) -> Any:
     made = {
         key: _clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
     }
-    if isinstance(told := made.get("description"), str):
-        made["description"] = _docstring_markdown(told)
+    if isinstance(reported := made.get("description"), str):
+        made["description"] = _docstring_markdown(reported)
     return made
 
 
@@ -212,12 +212,12 @@ def _with_ids(schemas: Any, ids: Ids) -> Any:
 
 
 def _operation(endpoint: Endpoint, known: _Components, links: operation_links.Links) -> Schema:
-    told = _docstring_markdown(inspect.getdoc(endpoint.handler) or "")
+    reported = _docstring_markdown(inspect.getdoc(endpoint.handler) or "")
     operation: Schema = {
         "operationId": endpoint.operation_id,
         "tags": [endpoint.tag],
-        "summary": _CLAUSE_ENDS.split(told, maxsplit=1)[0].rstrip("."),
-        "description": f"{told}\n\n{_NEEDS[endpoint.key].format(scope=endpoint.scope)}",
+        "summary": _CLAUSE_ENDS.split(reported, maxsplit=1)[0].rstrip("."),
+        "description": f"{reported}\n\n{_NEEDS[endpoint.key].format(scope=endpoint.scope)}",
         "parameters": _parameters(endpoint, known.ids),
         "responses": _responses(endpoint, known, links),
         "security": _SECURITY[endpoint.key],
@@ -266,8 +266,8 @@ def _parameters(endpoint: Endpoint, ids: Ids) -> list[Schema]:
         found.append({"name": name, "in": "path", "required": True, "schema": schema})
     if endpoint.query is not None:
         found += _query_parameters(endpoint.query, ids)
-    for name, told in endpoint.request_headers.items():
-        found.append({"name": name, "in": "header", "required": False, "description": told, "schema": _TEXT})
+    for name, reported in endpoint.request_headers.items():
+        found.append({"name": name, "in": "header", "required": False, "description": reported, "schema": _TEXT})
     if endpoint.method == "POST" and endpoint.key is not KeyKind.NONE:
         found.append(
             {

@@ -114,10 +114,10 @@ def page_links(
     key: Callable[[R], Position],
 ) -> dict[str, str | None]:
     """``current``, ``next`` and ``prev``: absolute, every filter kept (settled 1.1)."""
-    kept = [(name, value) for name, value in parameters if name != "cursor"]
+    stored = [(name, value) for name, value in parameters if name != "cursor"]
 
     def link(row: R, backwards: bool) -> str:
-        return address + "?" + urlencode([*kept, ("cursor", cursors.encode(key(row), backwards=backwards))])
+        return address + "?" + urlencode([*stored, ("cursor", cursors.encode(key(row), backwards=backwards))])
 
     current = address + ("?" + urlencode(list(parameters)) if parameters else "")
     rows = shown.rows

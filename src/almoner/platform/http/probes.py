@@ -47,8 +47,8 @@ def probe_routes(
                 wrong = "no answer in time"
             if wrong is not None:
                 found[name] = wrong
-        told: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
-        return _json(503 if found else 200, told | _health_notices(identity))
+        reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
+        return _json(503 if found else 200, reported | _health_notices(identity))
 
     async def metrics(request: Request) -> Response:
         if metrics_token is None and not _from_this_machine(request):

@@ -100,7 +100,7 @@ def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, 
 
 def header_schemas(endpoint: Endpoint) -> Schema:
     """What a success of the endpoint carries in headers."""
-    own = {name: {"description": told, "schema": {"type": "string"}} for name, told in endpoint.headers.items()}
+    own = {name: {"description": reported, "schema": {"type": "string"}} for name, reported in endpoint.headers.items()}
     return {**common_header_refs(), **own}
 
 
@@ -128,9 +128,9 @@ def shared_error_responses(problems: Iterable[type[Problem]]) -> Schema:
 def _error_response(problems: Sequence[type[Problem]]) -> Schema:
     examples: Schema = {}
     for problem in problems:
-        told = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
+        reported = {"code": problem.code, "title": problem.title, "message": problem.message, "reasons": []}
         again = sum(name.split()[0] == problem.code for name in examples)  # finer messages under one code
-        examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": told}}
+        examples[f"{problem.code} {again + 1}" if again else problem.code] = {"value": {"error": reported}}
     codes = list(dict.fromkeys(problem.code for problem in problems))
     headers = common_header_refs()
     if RateExceeded in problems or ServiceUnavailable in problems:

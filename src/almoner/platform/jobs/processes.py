@@ -37,11 +37,11 @@ class Heartbeat:
         async with self._db.single() as tx:
             servers = await _beat(tx, self.id, self._role, self.clock_version)
         self._on_live(servers)
-        wall = self._db.deployment.clock.real_now()
-        if self._forgot is None or wall - self._forgot >= _FORGET:
+        real_now = self._db.deployment.clock.real_now()
+        if self._forgot is None or real_now - self._forgot >= _FORGET:
             async with self._db.single() as tx:
                 await _delete_silent(tx)
-            self._forgot = wall
+            self._forgot = real_now
 
     async def run(self, stop: asyncio.Event) -> None:
         """Beat until ``stop`` is set, then leave."""

@@ -306,13 +306,13 @@ with back as (
 async def record_results(tx: Tx, finished: Sequence[FinishedJob]) -> int:
     """Record what became of jobs, those that are still ours; how many were. One statement when all are done."""
     done = [f.job for f in finished if isinstance(f.result, JobDone)]
-    kept = 0
+    stored = 0
     if done:
-        kept += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
+        stored += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
     if len(done) < len(finished):
         back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
-        kept += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
-    return kept
+        stored += await tx.fetchval(PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
+    return stored
 
 
 def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed) -> tuple[object, ...]:

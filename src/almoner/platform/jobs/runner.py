@@ -136,7 +136,7 @@ class JobRunner:
         handler = self._handlers.get(job.kind)
         if handler is None:
             return JobDropped(f"no handler of this version does {job.kind}")
-        began = monotonic()
+        started = monotonic()
         own = self._limits.get(job.kind)
         seconds = (own or _MOST_TIME).total_seconds()
         result: Result | JobFailed
@@ -156,13 +156,15 @@ class JobRunner:
             job=job.id,
             attempt=job.attempt,
             result=type(result).__name__.lower(),
-            ms=round((monotonic() - began) * 1000, 2),
+            ms=round((monotonic() - started) * 1000, 2),
         )
         return result
 
     def _failed(self, job: Job, error: Exception) -> JobFailed:
-        wall = self._work.db.deployment.clock.real_now()
-        self._telemetry.log("job_failed", wall, kind=job.kind, job=job.id, attempt=job.attempt, **failure_fields(error))
+        real_now = self._work.db.deployment.clock.real_now()
+        self._telemetry.log(
+            "job_failed", real_now, kind=job.kind, job=job.id, attempt=job.attempt, **failure_fields(error)
+        )
         if isinstance(error, TIMEOUT_ERRORS):
             self._telemetry.statement_timeouts.labels(job.kind).inc()
         return JobFailed(f"{type(error).__name__} in attempt {job.attempt}")
@@ -187,9 +189,9 @@ class JobRunner:
         async with self._work.db.write() as tx:
             await queue.release_expired(tx)
             ours = [job for job, _ in self._running.values()]
-            kept = await queue.renew_leases(tx, ours) if ours else set()
+            stored = await queue.renew_leases(tx, ours) if ours else set()
         for job in ours:
-            if job.id not in kept and job.id in self._running:
+            if job.id not in stored and job.id in self._running:
                 self._running.pop(job.id)[1].cancel()
 
     async def _stop(self) -> None:

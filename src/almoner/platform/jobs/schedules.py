@@ -44,8 +44,8 @@ class ScheduleRunner:
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
                 elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
-                wall = self._db.deployment.clock.real_now()
-                self._telemetry.log("sweep_failed", wall, sweep=schedule.name, **failure_fields(error))
+                real_now = self._db.deployment.clock.real_now()
+                self._telemetry.log("sweep_failed", real_now, sweep=schedule.name, **failure_fields(error))
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 

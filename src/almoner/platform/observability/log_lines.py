@@ -40,13 +40,13 @@ class LogLines:
         """Write one line: bytes as they are, anything else as JSON."""
         try:
             if self._untold:
-                told = {
+                reported = {
                     "at": SystemClock().real_now(),
                     "event": "log_lines_lost",
                     "level": "error",
                     "lines": self._untold,
                 }
-                self._write(encode_line(told))
+                self._write(encode_line(reported))
                 self._untold = 0
             self._write(line if isinstance(line, bytes) else encode_line(line))
         except Exception:  # noqa: BLE001 (there is nowhere to tell of it)

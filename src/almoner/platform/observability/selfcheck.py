@@ -78,14 +78,14 @@ Report = Callable[[int, Check], None]
 
 async def run_checks(tx: Tx, checks: Sequence[Check], report: Report | None = None) -> SelfcheckOutcome:
     """Ask all in one transaction, which the caller has made a snapshot."""
-    began = monotonic()
+    started = monotonic()
     findings = []
     for asked, check in enumerate(checks):
         if report:
             report(asked, check)
         if (finding := await _run_check(tx, check)) is not None:
             findings.append(finding)
-    return SelfcheckOutcome(tuple(findings), len(checks), monotonic() - began)
+    return SelfcheckOutcome(tuple(findings), len(checks), monotonic() - started)
 
 
 async def _run_check(tx: Tx, check: Check) -> Finding | None:

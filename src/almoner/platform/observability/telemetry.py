@@ -57,9 +57,7 @@ class Telemetry:
             ("state",),
             registry=self.registry,
         )
-        self.deliveries = Counter(
-            "almoner_deliveries", "Webhook attempts by result.", ("result",), registry=self.registry
-        )
+        self.deliveries = _delivery_metric(self.registry)
         self.dispatch_lag = Gauge(
             "almoner_dispatch_lag_seconds", "Age of the oldest unnumbered event.", registry=self.registry
         )
@@ -276,6 +274,10 @@ def _job_metrics(registry: CollectorRegistry) -> tuple[Counter, Counter]:
         registry=registry,
     )
     return jobs, timeouts
+
+
+def _delivery_metric(registry: CollectorRegistry) -> Counter:
+    return Counter("almoner_deliveries", "Webhook attempts by result.", ("result",), registry=registry)
 
 
 def _money_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:

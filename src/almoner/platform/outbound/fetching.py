@@ -109,7 +109,7 @@ async def fetch_file(
     outbound: OutboundClient,
     folder: Path,
     url: str,
-    wall: Callable[[], datetime],
+    real_now: Callable[[], datetime],
     report: Report | None = None,
     limits: FetchLimits = LIMITS,
 ) -> FetchedFile:
@@ -117,7 +117,7 @@ async def fetch_file(
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
     with _folder_lock(own, url):
-        return await _Download(outbound, own, url, wall, report or (lambda _: None), limits).run()
+        return await _Download(outbound, own, url, real_now, report or (lambda _: None), limits).run()
 
 
 @contextmanager
@@ -186,19 +186,21 @@ class _Download:
                     raise FetchRefused(f"{self.url} is not fetched: {_sentence(error)}") from error
                 in_vain = 0 if self._came() > before else in_vain + 1
                 if in_vain == _TRIES_IN_VAIN:
-                    kept = f" {self._came()} bytes are kept, and the next try goes on from there." * bool(self._came())
-                    raise FetchInterrupted(f"{self.url} could not be fetched: {_sentence(error)}{kept}") from error
+                    stored = f" {self._came()} bytes are kept, and the next try goes on from there." * bool(
+                        self._came()
+                    )
+                    raise FetchInterrupted(f"{self.url} could not be fetched: {_sentence(error)}{stored}") from error
                 await asyncio.sleep(self.limits.first_pause_seconds * 2**in_vain)
 
     def _came(self) -> int:
         return self._partial.stat().st_size if self._partial.exists() else 0
 
     async def _try(self) -> FetchedFile:
-        begun = self._begun()
+        started = self._begun()
         known = self._known()
         headers = {"Accept": "*/*"}
-        if begun is not None and begun.validator and self._came():
-            headers |= {"Range": f"bytes={self._came()}-", "If-Range": begun.validator}
+        if started is not None and started.validator and self._came():
+            headers |= {"Range": f"bytes={self._came()}-", "If-Range": started.validator}
         elif known is not None:
             headers |= {"If-None-Match": known.etag} if known.etag else {}
             if not known.etag and (modified := self._said().get("last_modified")):
@@ -207,7 +209,7 @@ class _Download:
         for _ in range(_MOST_HOPS + 1):
             async with self.outbound.stream(at, headers, owner=_OWNER) as answer:
                 if answer.status not in _REDIRECTS:
-                    return await self._take(answer, begun if "Range" in headers else None, known)
+                    return await self._take(answer, started if "Range" in headers else None, known)
                 at = self._next(at, answer)
         raise FetchRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
 
@@ -223,20 +225,20 @@ class _Download:
             raise FetchRefused(f"{self.url} is redirected to an address that {error.reason}") from error
         return to
 
-    async def _take(self, answer: StreamedResponse, begun: _Version | None, known: FetchedFile | None) -> FetchedFile:
+    async def _take(self, answer: StreamedResponse, started: _Version | None, known: FetchedFile | None) -> FetchedFile:
         match answer.status:
             case 304 if known is not None:
                 return known
             case 200:
                 total = remote_files.content_length(answer.headers)
                 return await self._write(answer, _Version.of(self.url, answer.headers, total), 0)
-            case 206 if begun is not None:
+            case 206 if started is not None:
                 start, total = remote_files.content_range(answer.headers)
-                if start == self._came() and total == begun.total and self._same(begun, answer):
-                    return await self._write(answer, begun, start)
+                if start == self._came() and total == started.total and self._same(started, answer):
+                    return await self._write(answer, started, start)
                 self._partial.unlink()
                 raise _Retry("The server continued another version of the file")
-            case 416 if begun is not None:
+            case 416 if started is not None:
                 self._partial.unlink()
                 raise _Retry("The server has no such part of the file")
             case status if status >= 500 or status in (408, 425, 429):
@@ -245,9 +247,9 @@ class _Download:
                 raise FetchRefused(f"{self.url} could not be fetched: the server answers with status {status}")
 
     @staticmethod
-    def _same(begun: _Version, answer: StreamedResponse) -> bool:
+    def _same(started: _Version, answer: StreamedResponse) -> bool:
         etag = answer.headers.get("ETag")
-        return etag is None or etag == begun.etag
+        return etag is None or etag == started.etag
 
     async def _write(self, answer: StreamedResponse, version: _Version, start: int) -> FetchedFile:
         self._fits(version.total, start)
@@ -289,28 +291,28 @@ class _Download:
         self._partial.rename(path)
         if version.modified is not None:
             os.utime(path, (version.modified.timestamp(),) * 2)  # the publisher's date, where no name tells one
-        said = asdict(version) | {"name": path.name, "retrieved_at": retrieved.isoformat(), "sha256": digest.hex()}
-        _save(self.folder / ".fetched.json", said | {"url": self.url, "bytes": size})
+        stated = asdict(version) | {"name": path.name, "retrieved_at": retrieved.isoformat(), "sha256": digest.hex()}
+        _save(self.folder / ".fetched.json", stated | {"url": self.url, "bytes": size})
         (self.folder / ".partial.json").unlink()
         return FetchedFile(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=True)
 
     def _begun(self) -> _Version | None:
-        said = _load(self.folder / ".partial.json")
-        return _Version(**said) if said and self._partial.exists() else None  # type: ignore[arg-type]
+        stated = _load(self.folder / ".partial.json")
+        return _Version(**stated) if stated and self._partial.exists() else None  # type: ignore[arg-type]
 
     def _said(self) -> dict[str, object]:
         return _load(self.folder / ".fetched.json")
 
     def _known(self) -> FetchedFile | None:
         """The whole file of an earlier time, if it lies here unchanged."""
-        said = self._said()
-        path = self.folder / str(said.get("name"))
-        if not said or not path.is_file() or path.stat().st_size != said["bytes"]:
+        stated = self._said()
+        path = self.folder / str(stated.get("name"))
+        if not stated or not path.is_file() or path.stat().st_size != stated["bytes"]:
             return None
-        version = _Version(path.name, *(said[key] for key in ("etag", "last_modified", "total")))  # type: ignore[arg-type]
+        version = _Version(path.name, *(stated[key] for key in ("etag", "last_modified", "total")))  # type: ignore[arg-type]
         if version.etag is None and version.last_modified is None:
             return None
-        retrieved, digest = datetime.fromisoformat(str(said["retrieved_at"])), bytes.fromhex(str(said["sha256"]))
+        retrieved, digest = datetime.fromisoformat(str(stated["retrieved_at"])), bytes.fromhex(str(stated["sha256"]))
         size = path.stat().st_size
         return FetchedFile(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=False)
 
@@ -323,10 +325,10 @@ def _save(file: Path, content: Mapping[str, object]) -> None:
 
 def _load(file: Path) -> dict[str, object]:
     try:
-        said = json.loads(file.read_text())
+        stated = json.loads(file.read_text())
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return stated if isinstance(stated, dict) else {}
 
 
 def _sentence(error: Exception) -> str:

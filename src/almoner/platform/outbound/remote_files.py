@@ -25,16 +25,16 @@ class FetchRefused(Exception):
 
 def published_name(url: str, headers: Mapping[str, str]) -> str:
     """The published name, as it may stand in a folder: what the server calls it, else the end of the address."""
-    said = _NAMED.search(headers.get("Content-Disposition", ""))
-    last = unquote(said.group(1)) if said else unquote(urlsplit(url).path).rstrip("/")
+    stated = _NAMED.search(headers.get("Content-Disposition", ""))
+    last = unquote(stated.group(1)) if stated else unquote(urlsplit(url).path).rstrip("/")
     safe = _UNSAFE.sub("_", last.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-_LONGEST_NAME:]
     return safe or "file"
 
 
 def content_length(headers: Mapping[str, str]) -> int | None:
     """The bytes that will come, if the server tells."""
-    said = headers.get("Content-Length", "")
-    return int(said) if said.isascii() and said.isdigit() else None
+    stated = headers.get("Content-Length", "")
+    return int(stated) if stated.isascii() and stated.isdigit() else None
 
 
 def content_range(headers: Mapping[str, str]) -> tuple[int, int]:

@@ -98,9 +98,9 @@ class Content:
             yield Group(tag, heading_anchor(tag), tuple(operations))
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
-        bodies: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
-        body_kind = next(iter(bodies), "")
-        body = bodies.get(body_kind, {})
+        organisations: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
+        body_kind = next(iter(organisations), "")
+        body = organisations.get(body_kind, {})
         answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {})
         return Operation(
             id=operation["operationId"],
@@ -141,8 +141,8 @@ class Content:
                 continue
             examples = response["content"][_MEDIA_TYPE]["examples"]
             problems = [example["value"]["error"] for example in examples.values()]
-            told = tuple((problem["code"], problem["message"]) for problem in problems)
-            yield Status(code, problems[0]["title"], told)
+            reported = tuple((problem["code"], problem["message"]) for problem in problems)
+            yield Status(code, problems[0]["title"], reported)
 
     def _hook(self, name: str, operation: Schema) -> WebhookEntry:
         content = operation["requestBody"]["content"][_MEDIA_TYPE]

@@ -119,8 +119,8 @@ def best_name_likeness(asked: Sequence[str], listed: Sequence[str], *, lines: bo
 def _place_parts(asked: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
     for finding, level, worth in _PLACES:
         if getattr(near, finding) == level:
-            told = str(getattr(asked, finding) or ""), str(getattr(listed, finding) or "")
-            yield ScorePart(finding, _SHARE_OF_PLACE * worth, *told)
+            reported = str(getattr(asked, finding) or ""), str(getattr(listed, finding) or "")
+            yield ScorePart(finding, _SHARE_OF_PLACE * worth, *reported)
             if rare and (finding, level) in _WIDE:
                 yield ScorePart("rare", _RARE_NAME)
             return
@@ -134,15 +134,15 @@ def _has_address(one: ParsedAddress) -> bool:
 def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
     """How well what is asked agrees with what is listed."""
     likeness = best_name_likeness(asked.names, listed.names, lines=normalise_text(listed.country or "us") in _HAS_LINES)
-    mine, theirs = _read(likeness.asked), _read(likeness.listed)
+    mine, other = _read(likeness.asked), _read(likeness.listed)
     here, there = parse_address(asked), parse_address(listed)
     near = compare_addresses(here, there)
     parts = [replace(part, points=part.points * (1 - _SHARE_OF_PLACE)) for part in likeness.parts]
-    parts += _place_parts(asked, listed, near, rare=min(mine.total, theirs.total) >= RARE_NAME_WEIGHT)
+    parts += _place_parts(asked, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
-    if near.street != "same" and theirs.bearers >= COMMON_NAME_BEARERS:
+    if near.street != "same" and other.bearers >= COMMON_NAME_BEARERS:
         points = min(_SHARED_BY_MANY, score)
-        parts.append(ScorePart("common", -points, listed=str(theirs.bearers)))
+        parts.append(ScorePart("common", -points, listed=str(other.bearers)))
         score -= points
     located = near.is_known and _has_address(here) and _has_address(there)
     likely = likeness.score >= LIKELY_SCORE and not likeness.vetoes

@@ -49,17 +49,17 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
-    slips = (1 if longest >= _LONG else 0) if both else max_edit_distance(longest, loose=loose)
-    distance = OSA.distance(one, other, score_cutoff=slips)
-    if distance <= slips:
+    typos = (1 if longest >= _LONG else 0) if both else max_edit_distance(longest, loose=loose)
+    distance = OSA.distance(one, other, score_cutoff=typos)
+    if distance <= typos:
         return _BOTH_KNOWN if both else 1 - distance / longest
     return 0.0 if both else _phonetic_similarity(one, other)
 
 
 def max_edit_distance(longest: int, *, loose: bool) -> int:
     """The slips that two words may have of which the longer one has so many letters."""
-    slips = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
-    return slips + (loose and longest > MIN_WORD_LENGTH)
+    typos = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
+    return typos + (loose and longest > MIN_WORD_LENGTH)
 
 
 def _phonetic_similarity(one: str, other: str) -> float:
@@ -119,19 +119,19 @@ class WordAligner:
 
         A name that was cut is a long one, all that is left of it agrees, and it is more than half of the other.
         """
-        for mine, theirs, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
+        for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             last = len(mine.words) - 1
             if not others or last < 1 or len(mine.name) < _SHORTEST_CUT:
                 continue
-            agreed = max((one for one in range(len(theirs.words)) if one not in others), default=-1)
+            agreed = max((one for one in range(len(other.words)) if one not in others), default=-1)
             likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
             if ours == [last] and len(mine.words[last]) > 1:
                 likeness, half = _CUT, mine.words[last]
                 least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if that is where it stands
-                whole = next((one for one in others if one >= least and theirs.words[one].startswith(half)), -1)
+                whole = next((one for one in others if one >= least and other.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
-            if whole > agreed and sum(theirs.weights[one] for one in rest) <= theirs.total / 2:
+            if whole > agreed and sum(other.weights[one] for one in rest) <= other.total / 2:
                 self._take("cut", likeness, *((rest, tuple(ours)) if turned else (tuple(ours), rest)))
                 return
 
@@ -181,13 +181,13 @@ class WordAligner:
                 self._take("spelling", likeness, (place,), (other,))
 
     def _initials(self) -> None:
-        for mine, theirs, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
+        for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for place in ours:
                 word = mine.words[place]
                 if 2 < len(word) < 7 and len(others) >= len(word):
                     for run in _runs(others, len(word)):
-                        if "".join(theirs.words[one][0] for one in run) == word:
+                        if "".join(other.words[one][0] for one in run) == word:
                             self._take("initials", _INITIALS, *((run, (place,)) if turned else ((place,), run)))
                             return
 

@@ -55,8 +55,8 @@ def _score_caps(
 
 def _differs_in_branch(asked: PreparedName, listed: PreparedName, alignment: WordAligner) -> bool:
     mine = {asked.words[place] for place in alignment.left}
-    theirs = {listed.words[place] for place in alignment.right}
-    return (BRANCH_WORDS & mine) != (BRANCH_WORDS & theirs)
+    other = {listed.words[place] for place in alignment.right}
+    return (BRANCH_WORDS & mine) != (BRANCH_WORDS & other)
 
 
 def _text(name: PreparedName, places: tuple[int, ...]) -> str:
@@ -105,27 +105,27 @@ def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameL
         points = likeness * (_total_weight(asked, left) + _total_weight(listed, right)) / total
         score += points
         parts.append(ScorePart(finding, points, _text(asked, left), _text(listed, right)))
-    mine, theirs = alignment.left, alignment.right
+    mine, other = alignment.left, alignment.right
     if score > _BESIDE and _differs_in_branch(asked, listed, alignment):
         parts.append(ScorePart("branch", _BESIDE - score))
         score = _BESIDE
-    if mine and theirs:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
+    if mine and other:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
         points = min(
-            _REPLACED * min(_total_weight(asked, mine) / asked.total, _total_weight(listed, theirs) / listed.total),
+            _REPLACED * min(_total_weight(asked, mine) / asked.total, _total_weight(listed, other) / listed.total),
             score,
         )
-        parts.append(ScorePart("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(theirs))))
+        parts.append(ScorePart("replaced", -points, _text(asked, tuple(mine)), _text(listed, tuple(other))))
         score -= points
     if loose and (letters := _letter_similarity(asked, listed)) > score:
         parts.append(ScorePart("letters", letters - score, asked.joined, listed.joined))
         score = letters
-    for finding, most in _score_caps(asked, listed, mine, theirs):
+    for finding, most in _score_caps(asked, listed, mine, other):
         if score > most:
             parts.append(ScorePart(finding, most - score))
             score = most
     parts += [ScorePart("asked_only", 0.0, asked=asked.words[place]) for place in mine]
-    parts += [ScorePart("listed_only", 0.0, listed=listed.words[place]) for place in theirs]
-    vetoes = _find_vetoes(asked, listed, mine, theirs)
+    parts += [ScorePart("listed_only", 0.0, listed=listed.words[place]) for place in other]
+    vetoes = _find_vetoes(asked, listed, mine, other)
     if vetoes and score > _VETOED:
         parts.append(ScorePart(vetoes[0], _VETOED - score))
         score = _VETOED

@@ -149,11 +149,11 @@ class NameIndex:
             length = len(self._words[numbers[start]])
             end = bisect_left(numbers, self._from(length + 1), start)
             some = [self._words[number] for number in numbers[start:end]]
-            slips = max(
+            typos = max(
                 max_edit_distance(max(length, len(word)), loose=loose), abs(length - len(word))
             )  # or it is shortened
             near.update(
-                one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=slips, limit=None)
+                one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=typos, limit=None)
             )
             start = end
         near.discard(word)

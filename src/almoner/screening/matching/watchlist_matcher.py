@@ -73,8 +73,8 @@ def _collect_evidence(subject: MatchSubject, entry: MatchEntry, home: frozenset[
     strongly = bool(parts)
     same = subject.countries & (entry.countries | entry.concerns)
     if same or (subject.countries and entry.countries and not subject.unplaced):
-        told = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
-        parts.append(ScorePart("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *told))
+        reported = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
+        parts.append(ScorePart("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *reported))
     supports = bool(same) or strongly
     return _Evidence(
         tuple(parts),
@@ -92,8 +92,8 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
     if near.street != "same" or near.country == "other":
         return False
     where = f" {normalise_text(listed.city or '')} "
-    told = (here.city, here.postcode)
-    return near.city == "same" or any(one and f" {one} " in where for one in told)
+    reported = (here.city, here.postcode)
+    return near.city == "same" or any(one and f" {one} " in where for one in reported)
 
 
 def is_distinctive(name: PreparedName) -> bool:

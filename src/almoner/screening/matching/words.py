@@ -115,17 +115,17 @@ def _corrected_form_word(word: str) -> str:
         or word.removesuffix("s") in known
     ):
         return word
-    slips = 2 if len(word) > _LONG_LEGAL + 2 else 1
-    return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=slips) or (word,))[0]
+    typos = 2 if len(word) > _LONG_LEGAL + 2 else 1
+    return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=typos) or (word,))[0]
 
 
 def _strip_misspelt_form(words: list[str]) -> tuple[list[str], str | None]:
     """As ``_form_at_an_end``, of words that are mended."""
-    mended = [_corrected_form_word(word) for word in words]
-    if mended == words:
+    repaired = [_corrected_form_word(word) for word in words]
+    if repaired == words:
         return words, None
-    rest, kind = _strip_form(mended)
-    return words[: len(rest)] if rest == mended[: len(rest)] else words[-len(rest) :], kind
+    rest, kind = _strip_form(repaired)
+    return words[: len(rest)] if rest == repaired[: len(rest)] else words[-len(rest) :], kind
 
 
 def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
@@ -147,8 +147,8 @@ def _is_legal_word(word: str, legal: frozenset[str]) -> bool:
     """Whether it is one of these words, or none that exists and a slip of one."""
     if word in legal or len(word) < _SHORT_LEGAL or tables.word_frequencies().is_known_word(word):
         return word in legal
-    slips = 2 if len(word) > _LONG_LEGAL else 1
-    return any(OSA.distance(word, one, score_cutoff=slips) <= slips for one in legal)
+    typos = 2 if len(word) > _LONG_LEGAL else 1
+    return any(OSA.distance(word, one, score_cutoff=typos) <= typos for one in legal)
 
 
 def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:

@@ -137,11 +137,11 @@ class ScreeningIndex:
     """Entries of lists, by whom is compared with them."""
 
     def __init__(self, entries: Iterable[IndexedEntry], versions: Sequence[WatchlistVersion]) -> None:
-        kept = tuple(entries)
+        stored = tuple(entries)
         self.versions = tuple(versions)
         self._named: dict[str, tuple[str, UUID]] = {one.code: (one.version, one.load.id) for one in versions}
-        self._of = {one.compared.id: one for one in kept}
-        of = {kind: [one for one in kept if one.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()}
+        self._of = {one.compared.id: one for one in stored}
+        of = {kind: [one for one in stored if one.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()}
         self._lists = {
             kind: matching.WatchlistMatcher((one.compared for one in held), HOME_COUNTRIES) for kind, held in of.items()
         }
@@ -197,12 +197,12 @@ class ScreeningIndex:
 def _sides(found: EntryMatch, category: Category) -> tuple[MatchSide, MatchSide]:
     """What mattered of each side: another spelling of the same words, or a new address elsewhere, does not."""
     mine = {"name": matching.prepare_name(found.asked).joined}
-    theirs = {"name": matching.prepare_name(found.listed).joined, "category": category}
+    other = {"name": matching.prepare_name(found.listed).joined, "category": category}
     for part in found.parts:
         if part.finding == "country":
-            mine["countries"], theirs["countries"] = part.asked, part.listed
+            mine["countries"], other["countries"] = part.asked, part.listed
         elif part.finding in ("identifier", "street"):
-            theirs[part.finding] = part.listed
+            other[part.finding] = part.listed
         elif part.finding == "weak":
-            theirs["weak"] = "yes"
-    return mine, theirs
+            other["weak"] = "yes"
+    return mine, other

@@ -54,8 +54,8 @@ class Screener:
                         )
                 now = await _load_versions(db)
                 if now == versions:
-                    kept = [one for of in self._held.values() for _, one in of.values() if one is not None]
-                    self._lists = await asyncio.to_thread(ScreeningIndex, kept, versions)
+                    stored = [one for of in self._held.values() for _, one in of.values() if one is not None]
+                    self._lists = await asyncio.to_thread(ScreeningIndex, stored, versions)
                     self._loads = {version.code: version.load.id for version in versions}
                 versions = now
             return self._lists
@@ -68,14 +68,14 @@ async def _load_versions(db: Database) -> list[WatchlistVersion]:
 
 async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _IndexedEntries:
     """What a list says; what it said before is not read again."""
-    kept: _IndexedEntries = {}
+    stored: _IndexedEntries = {}
     after = ""
     while True:
         async with db.read() as tx:
             batch = await watchlists.list_entries(tx, code, after)
         if not batch:
-            return kept
-        kept.update(await asyncio.to_thread(_index_batch, batch, known))
+            return stored
+        stored.update(await asyncio.to_thread(_index_batch, batch, known))
         after = batch[-1].listed.key
 
 

@@ -74,12 +74,14 @@ async def import_files(
         for one in refused:
             if refused_before and (one.list, one.sha256) == (source.code, found.sha256):
                 raise LoadRefused(one)
-        said = await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
+        stated = (
+            await asyncio.to_thread(source.published_at, found.paths) if isinstance(source, DatedWatchlist) else None
+        )
         read = await asyncio.to_thread(_read_entries, source, found.paths, report)
     async with db.write() as tx:
         await _ensure_not_subsumed(tx, source.code)
         load = await _merge(
-            tx, source, found, published or said or found.data_date, read, force=force, fetched_from=fetched_from
+            tx, source, found, published or stated or found.data_date, read, force=force, fetched_from=fetched_from
         )
         retired = await _retire_subsumed(tx, load)
         for one in (load, *retired):
@@ -110,7 +112,7 @@ async def _merge(
     tx: Tx,
     source: WatchlistSource,
     found: FoundFiles,
-    told: datetime | None,
+    reported: datetime | None,
     read: _ReadEntries,
     *,
     force: bool,
@@ -126,7 +128,7 @@ async def _merge(
         id=tx.new_id(),
         list=source.code,
         status="loaded",
-        published_at=told,
+        published_at=reported,
         retrieved_at=found.retrieved_at,
         loaded_at=tx.now,
         sha256=found.sha256,
@@ -143,9 +145,8 @@ async def _merge(
         fetched_from=tuple(fetched_from),
         kept=len(missing) - len(removed),
     )
-    moments = (told, before.published_at if before else None)
     counts = load.entries, load.rejected, load.removed, len(standing)
-    reasons = list(load_checks.refusal_reasons(source, *counts, moments))
+    reasons = [*load_checks.refusal_reasons(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistRefused(
             f"the files hold no entry of {source.title}{_problem_suffix(read.rejected)}. To have it name nobody: "

@@ -23,12 +23,12 @@ async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a list was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for event in events:
-        told = msgspec.convert(event.record(), WatchlistLoadEvent)
-        load = await service.get_load(tx, told.load)
+        reported = msgspec.convert(event.record(), WatchlistLoadEvent)
+        load = await service.get_load(tx, reported.load)
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "watchlist_refused", values={"source": told.list}, facts=facts
+                tx, person, "watchlist_refused", values={"source": reported.list}, facts=facts
             )
 
 

@@ -48,10 +48,10 @@ async def refresh(parts: WatchlistRefreshContext, work: JobContext, job: Job) ->
     planned = next((one for one in parts.plan if one.source == job.payload["list"]), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
-    folder, wall = parts.folder / planned.source, work.db.deployment.clock.real_now
+    folder, real_now = parts.folder / planned.source, work.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
-            files = [(await fetching.fetch_file(parts.outbound, folder, url, wall)).path for url in planned.urls]
+            files = [(await fetching.fetch_file(parts.outbound, folder, url, real_now)).path for url in planned.urls]
         status = await _load(work.db, planned, files)
     except TimeoutError:
         return JobRetry(timedelta(), "its files are still coming")
@@ -67,10 +67,10 @@ async def refresh(parts: WatchlistRefreshContext, work: JobContext, job: Job) ->
 async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) -> Status:
     async def record(tx: Tx, load: Load) -> None:
         action = "watchlist.refused" if load.status == "refused" else "watchlist.imported"
-        told: audit.Details = {"version": load.version, "entries": load.entries}
+        reported: audit.Details = {"version": load.version, "entries": load.entries}
         if load.list != planned.source:
-            action, told = "watchlist.retired", {"entries": load.removed}
-        await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=told)
+            action, reported = "watchlist.retired", {"entries": load.removed}
+        await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=reported)
 
     load = await flows.import_files(
         db, planned.format, files, fetched_from=planned.urls, refused_before=True, record=record

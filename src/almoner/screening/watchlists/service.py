@@ -67,8 +67,8 @@ async def get_load(tx: Tx, load_id: UUID) -> Load:
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How old each list is, and what became of its loads."""
     for version in await store.list_versions(tx, ALL_PARTNERS):
-        told = version.load.published_at or version.load.retrieved_at
-        telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - told).total_seconds()))
+        reported = version.load.published_at or version.load.retrieved_at
+        telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
     for code, status, count in await store.query_metrics(tx, ALL_PARTNERS):
         telemetry.watchlists.loads.set((code, status), count)

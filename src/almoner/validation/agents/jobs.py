@@ -38,17 +38,17 @@ async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
     Who was approved stays so; the match waits for a person.
     """
     for event in events:
-        told = msgspec.convert(event.record(), ScreeningChanged)
-        if told.type == "agent_verification":
-            await agent_review.enqueue_review(tx, told.id)
+        reported = msgspec.convert(event.record(), ScreeningChanged)
+        if reported.type == "agent_verification":
+            await agent_review.enqueue_review(tx, reported.id)
 
 
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        told = msgspec.convert(event.record(), DocumentScanned)
-        if not told.clean:
-            await agent_review.drop_rejected_document(tx, told.document)
+        reported = msgspec.convert(event.record(), DocumentScanned)
+        if not reported.clean:
+            await agent_review.drop_rejected_document(tx, reported.document)
 
 
 reactions: Final = (
@@ -58,9 +58,9 @@ reactions: Final = (
 )
 
 
-def schedules(kept: RetentionPeriods) -> Sequence[Schedule]:
+def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
     """The sweeps."""
-    forget, due = partial(service.erase_personal_data, kept), partial(service.next_erasure_at, kept)
+    forget, due = partial(service.erase_personal_data, stored), partial(service.next_erasure_at, stored)
     return (
         Schedule("agent_verifications.expire", service.next_expiry, service.expire),
         Schedule("agent_verifications.forget_applicants", due, forget, every=timedelta(days=1)),

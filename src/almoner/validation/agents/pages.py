@@ -112,8 +112,10 @@ class AgentPages:
                 return await self._confirmation(tx, request, found, by_link)
             if "again" in form:
                 sent = await email_confirmation.resend_confirmation(tx, found.id)
-                said: dict[str, Any] = {"notice": "give.code.sent"} if sent else {"alert": "agent.later", "status": 429}
-                return await self._confirmation(tx, request, found, by_link, **said)
+                stated: dict[str, Any] = (
+                    {"notice": "give.code.sent"} if sent else {"alert": "agent.later", "status": 429}
+                )
+                return await self._confirmation(tx, request, found, by_link, **stated)
             if by_link is not None:
                 return await self._confirm(tx, request, found, "link")
             typed = await email_confirmation.check_code(tx, found.id, str(form.get("code", "")))
@@ -218,12 +220,14 @@ class AgentPages:
             facts = {**shown, **await self._facts(tx, found, language), "csrf": visit.csrf}
             return self.pages.page("agent_confirm.html", language, status=status, **facts)
         name = request.path_params["id"]
-        begun = self._visit(request, _CODE, found.id) or link_sessions.begin_session(self._vault, _CODE, found.id, name)
+        started = self._visit(request, _CODE, found.id) or link_sessions.begin_session(
+            self._vault, _CODE, found.id, name
+        )
         problems = {} if problem is None else {"code": problem}
         response = self.pages.page(
-            "agent_code.html", language, status=status, **shown, problems=problems, csrf=begun.csrf
+            "agent_code.html", language, status=status, **shown, problems=problems, csrf=started.csrf
         )
-        begun.set_cookie(response, seconds=_COOKIE_SECONDS)
+        started.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:

@@ -292,30 +292,30 @@ async def next_expiry(tx: Tx) -> datetime | None:
     return await store.next_expiry(tx, ALL_PARTNERS)
 
 
-async def erase_personal_data(kept: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
+async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Forget applicants so long after the end, and where nonprofits were asked 30 days after that was over (V6).
 
     Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
     """
     until = tx.now - domain.ERASE_AFTER
     gone = []
-    for ended, after in _retention_periods(kept).items():
+    for ended, after in _retention_periods(stored).items():
         gone += await store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
         await matches.delete_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
     return len(gone) + await store_mails.erase_representation_requests(tx, ALL_PARTNERS, until, limit)
 
 
-async def next_erasure_at(kept: RetentionPeriods, tx: Tx) -> datetime | None:
+async def next_erasure_at(stored: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     asked = await store_mails.oldest_erasable(tx, ALL_PARTNERS)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
-    for ended, after in _retention_periods(kept).items():
+    for ended, after in _retention_periods(stored).items():
         if (first := await store.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 
 
-def _retention_periods(kept: RetentionPeriods) -> dict[domain.EndReason, timedelta]:
+def _retention_periods(stored: RetentionPeriods) -> dict[domain.EndReason, timedelta]:
     soon = domain.ERASE_AFTER
-    return {"unconfirmed": soon, "replaced": soon, "rejected": kept.refused, "approved": kept.accepted}
+    return {"unconfirmed": soon, "replaced": soon, "rejected": stored.refused, "approved": stored.accepted}

@@ -131,8 +131,8 @@ def signed_json(tx: Tx, dossier: Dossier) -> bytes:
     """The signed answer."""
     signer = Signer(tx.vault, DOSSIERS)
     record = _out(tx, dossier, signer.placeholder_seal)
-    *told, end = msgspec.json.encode({"data": record, "object": OBJECT}).split(MARK)  # the last seal is ours
-    return signer.sign(_MARK_IN_TEXT.join(told) + MARK + end)
+    *reported, end = msgspec.json.encode({"data": record, "object": OBJECT}).split(MARK)  # the last seal is ours
+    return signer.sign(_MARK_IN_TEXT.join(reported) + MARK + end)
 
 
 def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:

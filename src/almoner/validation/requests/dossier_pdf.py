@@ -146,13 +146,13 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
 
 def _step(step: Step) -> _Row:
     dated = f", data of {step.data_as_of:%Y-%m-%d}" if step.data_as_of else ""
-    told = ((name, _text(value)) for name, value in step.facts.items() if name != "parts")
+    reported = ((name, _text(value)) for name, value in step.facts.items() if name != "parts")
     return {
         "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
         "verdict": step.verdict.replace("_", " "),
         "sentence": message_of_code(step.code),
         "source": f"{step.source}{dated}" if step.source else None,
-        "facts": [_row(name.replace("_", " "), value) for name, value in told if value],
+        "facts": [_row(name.replace("_", " "), value) for name, value in reported if value],
     }
 
 

@@ -20,11 +20,11 @@ def register_steps(registry_code: str, heard: NumberStatus, main: Organisation |
         return
     if main is not None:
         facts = {"name": main.name, "number": main.registry_number}
-        told = lister.source, lister.data_as_of, facts
+        reported = lister.source, lister.data_as_of, facts
         if main.active:
-            yield Step("main_charity", "pass", "main_charity_active", *told)
+            yield Step("main_charity", "pass", "main_charity_active", *reported)
         else:
-            yield Step("main_charity", "fail", "main_charity_not_active", *told)
+            yield Step("main_charity", "fail", "main_charity_not_active", *reported)
     yield from _BY_REGISTER.get(registry_code, _unknown_deductibility)(lister)
 
 
@@ -83,73 +83,75 @@ _LATE: Final = ("overdue", "default")
 _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
-def _step(told: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> Step:
-    seen = {fact: told.first[fact] for fact in facts if fact in told.first}
-    return Step(name, verdict, code, told.source, told.data_as_of, seen)
+def _step(reported: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> Step:
+    seen = {fact: reported.first[fact] for fact in facts if fact in reported.first}
+    return Step(name, verdict, code, reported.source, reported.data_as_of, seen)
 
 
-def _solvency(told: SourceReport) -> Step:
-    if any(told.first.get(fact) is True for fact in _INSOLVENT) or told.first.get("cio_dissolution_notice"):
-        return _step(told, "solvency", "fail", "insolvent", *_INSOLVENT, "cio_dissolution_notice")
-    return _step(told, "solvency", "pass", "no_insolvency", *_INSOLVENT)
+def _solvency(reported: SourceReport) -> Step:
+    if any(reported.first.get(fact) is True for fact in _INSOLVENT) or reported.first.get("cio_dissolution_notice"):
+        return _step(reported, "solvency", "fail", "insolvent", *_INSOLVENT, "cio_dissolution_notice")
+    return _step(reported, "solvency", "pass", "no_insolvency", *_INSOLVENT)
 
 
-def _reports(told: SourceReport, fact: str) -> Step:
+def _reports(reported: SourceReport, fact: str) -> Step:
     """Late accounts are no reason to refuse, and something that a person who looks wants to see."""
-    said = str(told.first.get(fact) or "").lower()
-    if not said:
-        return _step(told, "reports", "unknown", "reports_not_told")
-    late = any(word in said for word in _LATE)
-    return _step(told, "reports", "warn" if late else "pass", "reports_overdue" if late else "reports_in_time", fact)
+    stated = str(reported.first.get(fact) or "").lower()
+    if not stated:
+        return _step(reported, "reports", "unknown", "reports_not_told")
+    late = any(word in stated for word in _LATE)
+    return _step(
+        reported, "reports", "warn" if late else "pass", "reports_overdue" if late else "reports_in_time", fact
+    )
 
 
-def _england_and_wales(told: SourceReport) -> Iterator[Step]:
-    yield _solvency(told)
-    yield _reports(told, "reporting_status")
-    aid = told.first.get("gift_aid")
+def _england_and_wales(reported: SourceReport) -> Iterator[Step]:
+    yield _solvency(reported)
+    yield _reports(reported, "reporting_status")
+    aid = reported.first.get("gift_aid")
     if aid is None:
-        yield from _unknown_deductibility(told)
+        yield from _unknown_deductibility(reported)
     elif aid:
-        yield _step(told, "deductibility", "pass", "gift_aid", "gift_aid")
+        yield _step(reported, "deductibility", "pass", "gift_aid", "gift_aid")
     else:
-        yield _step(told, "deductibility", "warn", "no_gift_aid", "gift_aid")
+        yield _step(reported, "deductibility", "warn", "no_gift_aid", "gift_aid")
 
 
-def _northern_ireland(told: SourceReport) -> Iterator[Step]:
-    yield _reports(told, "status")
-    yield from _unknown_deductibility(told)
+def _northern_ireland(reported: SourceReport) -> Iterator[Step]:
+    yield _reports(reported, "status")
+    yield from _unknown_deductibility(reported)
 
 
-def _australia(told: SourceReport) -> Iterator[Step]:
+def _australia(reported: SourceReport) -> Iterator[Step]:
     """Deductible gift recipients are in another register."""
-    yield _step(told, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
+    yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
 
 
-def _canada(told: SourceReport) -> Iterator[Step]:
+def _canada(reported: SourceReport) -> Iterator[Step]:
     """Whoever is registered may write receipts for gifts."""
-    if "Status" in told.first:
-        yield _step(told, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
+    if "Status" in reported.first:
+        yield _step(reported, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
     else:
-        yield from _unknown_deductibility(told)
+        yield from _unknown_deductibility(reported)
 
 
-def _netherlands(told: SourceReport) -> Iterator[Step]:
+def _netherlands(reported: SourceReport) -> Iterator[Step]:
     """The list itself is that of bodies whose gifts are deductible."""
-    if told.first.get("in_liquidatie"):
-        yield _step(told, "solvency", "fail", "insolvent", "in_liquidatie")
-    yield _step(told, "deductibility", "pass", "public_benefit")
+    if reported.first.get("in_liquidatie"):
+        yield _step(reported, "solvency", "fail", "insolvent", "in_liquidatie")
+    yield _step(reported, "deductibility", "pass", "public_benefit")
 
 
-def _france(told: SourceReport) -> Iterator[Step]:
+def _france(reported: SourceReport) -> Iterator[Step]:
     """Being declared says nothing of gifts; being recognised as of public utility does."""
-    if told.first.get("rup_mi"):
-        yield _step(told, "deductibility", "pass", "public_utility", "rup_mi")
+    if reported.first.get("rup_mi"):
+        yield _step(reported, "deductibility", "pass", "public_utility", "rup_mi")
     else:
-        yield _step(told, "deductibility", "unknown", "deductibility_not_told", "nature")
+        yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "nature")
 
 
-def _unknown_deductibility(told: SourceReport) -> Iterator[Step]:
-    yield _step(told, "deductibility", "unknown", "deductibility_not_told")
+def _unknown_deductibility(reported: SourceReport) -> Iterator[Step]:
+    yield _step(reported, "deductibility", "unknown", "deductibility_not_told")
 
 
 _BY_REGISTER: Final[Mapping[str, Callable[[SourceReport], Iterator[Step]]]] = MappingProxyType(

@@ -56,8 +56,8 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
     yield "registry", f"{asked.registry_name} ({asked.country_code})"
     yield "identifier", asked.registry_number
     yield "website", asked.website
-    told = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
-    yield "address", ", ".join(line for line in told if line) or None
+    reported = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
+    yield "address", ", ".join(line for line in reported if line) or None
     yield "e-mail", asked.email
     if asked.usa_group_exempt is not None:
         yield "exempt by a group", "yes" if asked.usa_group_exempt else "no"

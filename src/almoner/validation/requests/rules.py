@@ -113,17 +113,17 @@ def _register(seen: RequestFacts) -> Step:
     facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted}
     if lister is None or lister.data_as_of is None:
         return Step("register", "unknown", "register_not_loaded", facts=facts)
-    told = lister.source, lister.data_as_of
+    reported = lister.source, lister.data_as_of
     if listed is not None and lister.rows:
         facts |= {"name": listed.name, "other_names": list(listed.other_names), "address": listed.address}
-        return Step("register", "pass", "listed", *told, facts)
+        return Step("register", "pass", "listed", *reported, facts)
     if listed is not None and any(source.code for source in listed.sources):
         facts |= {"name": listed.name}
-        return Step("register", "fail", "no_longer_listed", *told, facts)
+        return Step("register", "fail", "no_longer_listed", *reported, facts)
     if seen.parts and (missing := registries_domain.missing_parts(seen.registry.code, seen.parts)):
         facts |= {"loaded_parts": ", ".join(seen.parts), "missing_parts": len(missing)}
-        return Step("register", "unknown", "partly_loaded", *told, facts)
-    return Step("register", "fail", _NOT_LISTED, *told, facts)
+        return Step("register", "unknown", "partly_loaded", *reported, facts)
+    return Step("register", "fail", _NOT_LISTED, *reported, facts)
 
 
 def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Step]:
@@ -133,34 +133,34 @@ def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Step]:
         yield Step("source", "not_applicable", _NOT_LISTED)
         yield Step("age", "not_applicable", _NOT_LISTED)
         return
-    told = lister.source, lister.data_as_of
+    reported = lister.source, lister.data_as_of
     if lister.unverified:
-        yield Step("source", "warn", "unverified_source", *told)
+        yield Step("source", "warn", "unverified_source", *reported)
     else:
-        yield Step("source", "pass", "verified_source", *told)
+        yield Step("source", "pass", "verified_source", *reported)
     age, usual = seen.now - lister.data_as_of, register_rules.usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.max_age is not None:
         facts["greatestDays"] = rules.max_age.days
     if rules.max_age is not None and age > rules.max_age:
-        yield Step("age", "warn", "stale_data", *told, facts)
+        yield Step("age", "warn", "stale_data", *reported, facts)
     elif age > usual:
-        yield Step("age", "warn", _OLD_DATA, *told, facts)
+        yield Step("age", "warn", _OLD_DATA, *reported, facts)
     else:
-        yield Step("age", "pass", "recent_data", *told, facts)
+        yield Step("age", "pass", "recent_data", *reported, facts)
 
 
 def _status(seen: RequestFacts) -> Step:
     listed, lister = seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
         return Step("status", "not_applicable", _NOT_LISTED)
-    told = lister.source, lister.data_as_of
+    reported = lister.source, lister.data_as_of
     facts = register_rules.status_facts(lister)
     if not listed.active:
-        return Step("status", "fail", listed.inactive_reason or "removed", *told, facts)
+        return Step("status", "fail", listed.inactive_reason or "removed", *reported, facts)
     if register_rules.lacks_status(seen.registry.code, lister):
-        return Step("status", "unknown", "status_not_told", *told, facts)
-    return Step("status", "pass", "active", *told, facts)
+        return Step("status", "unknown", "status_not_told", *reported, facts)
+    return Step("status", "pass", "active", *reported, facts)
 
 
 def _agreement(seen: RequestFacts) -> PartyAgreement | None:
@@ -291,20 +291,20 @@ def _claim_steps(seen: RequestFacts) -> Iterator[Step]:
     asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
         return
-    told = lister.source, lister.data_as_of
+    reported = lister.source, lister.data_as_of
     if asked.usa_group_exempt is not None and seen.registry.code == "IRS":
         agrees = asked.usa_group_exempt == bool(listed.usa_group_exempt)
         facts = {"claimed": asked.usa_group_exempt, "listed": listed.usa_group_exempt}
         code = "group_exemption_agrees" if agrees else "group_exemption_differs"
-        yield Step("group_claim", "pass" if agrees else "warn", code, *told, facts)
+        yield Step("group_claim", "pass" if agrees else "warn", code, *reported, facts)
     known = [host for site in listed.websites if (host := _host(site))]
     site_facts = {"given": asked.website, "listed": list(listed.websites)}
     if not known:
-        yield Step("website", "unknown", "no_website_listed", *told, site_facts)
+        yield Step("website", "unknown", "no_website_listed", *reported, site_facts)
     elif _host(asked.website) in known:
-        yield Step("website", "pass", "same_website", *told, site_facts)
+        yield Step("website", "pass", "same_website", *reported, site_facts)
     else:
-        yield Step("website", "warn", "other_website", *told, site_facts)
+        yield Step("website", "warn", "other_website", *reported, site_facts)
 
 
 def _host(address: str) -> str:

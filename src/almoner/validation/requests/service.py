@@ -249,6 +249,6 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: Decision
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, subject_of(decided), decision)
     await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], record(tx, decided))
-    told = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
-    await outbox.emit(tx, decided.partner_id, domain.DECIDED, told)
+    reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
+    await outbox.emit(tx, decided.partner_id, domain.DECIDED, reported)
     return decided

@@ -106,7 +106,7 @@ def schedule_retry(
     return None
 
 
-def parse_retry_after(header: str | None, wall: datetime) -> timedelta | None:
+def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | None:
     """The wait that a receiver asks for, in seconds or as an HTTP date against real time; None when it is neither."""
     if header is None:
         return None
@@ -115,7 +115,7 @@ def parse_retry_after(header: str | None, wall: datetime) -> timedelta | None:
         return timedelta(seconds=int(text))
     try:
         moment = email.utils.parsedate_to_datetime(text)
-        return max(moment - wall, timedelta())
+        return max(moment - real_now, timedelta())
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -79,11 +79,11 @@ class DeliveryWorker:
 
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
         clock = self._db.deployment.clock
-        started_at, wall = clock.now(), clock.real_now()
+        started_at, real_now = clock.now(), clock.real_now()
         event_id = self._db.deployment.ids.text("event", due.event_id)
         secrets = receiver.signing_secrets(started_at)
-        headers = signatures.signed_headers(secrets, event_id, due.sequence, wall, body)
-        began = monotonic()
+        headers = signatures.signed_headers(secrets, event_id, due.sequence, real_now, body)
+        started = monotonic()
         answer: OutboundResponse | None = None
         error = None
         try:
@@ -93,12 +93,12 @@ class DeliveryWorker:
         attempt = Attempt(
             number=due.attempts + 1,
             started_at=started_at,
-            duration_ms=round((monotonic() - began) * 1000),
+            duration_ms=round((monotonic() - started) * 1000),
             status_code=answer.status if answer else None,
             error=error,
             answer=domain.truncate_response(answer.body) if answer else None,
         )
-        retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), wall) if answer else None
+        retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
         verdict = domain.evaluate_attempt(attempt, first_at, retry_after, _random.random())
         return AttemptOutcome(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)

@@ -108,8 +108,8 @@ async def page(
 
 async def next_attempt_deletion(tx: Tx) -> datetime | None:
     """When the first attempt has been kept for 30 days."""
-    began = await store.oldest_attempt(tx, ALL_PARTNERS)
-    return None if began is None else began + ATTEMPT_RETENTION
+    started = await store.oldest_attempt(tx, ALL_PARTNERS)
+    return None if started is None else started + ATTEMPT_RETENTION
 
 
 async def delete_old_attempts(tx: Tx) -> int:

@@ -24,14 +24,14 @@ def standard_signature(secret: str, event_id: str, timestamp: int, body: bytes) 
 
 
 def signed_headers(
-    secrets: Sequence[str], event_id: str, sequence: int | None, wall: datetime, body: bytes
+    secrets: Sequence[str], event_id: str, sequence: int | None, real_now: datetime, body: bytes
 ) -> dict[str, str]:
     """The headers of one attempt. ``secrets``: the newest first; those before it still count while one is replaced.
 
     The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which
     is the one a receiver has until it was given the new one (W13). ``wall`` is real time, fresh at every attempt.
     """
-    timestamp = int(wall.timestamp())
+    timestamp = int(real_now.timestamp())
     made = {
         "Content-Type": "application/json",
         "Service-Signature": service_signature(secrets[-1], body),

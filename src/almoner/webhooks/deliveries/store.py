@@ -205,10 +205,10 @@ async def page(
 
 async def oldest_attempt(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first attempt that is kept began."""
-    began: datetime | None = await tx.fetchval(
+    started: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
     )
-    return began
+    return started
 
 
 async def delete_old_attempts(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:

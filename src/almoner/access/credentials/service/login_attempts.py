@@ -127,13 +127,13 @@ async def _count_attempt(
     tx: Tx, own: tuple[AttemptSlot, AttemptThrottle], shared: Sequence[tuple[AttemptSlot, AttemptThrottle]]
 ) -> CountedAttempt:
     slots = [own[0], *(slot for slot, _ in shared)]
-    brakes = [own[1], *(brake for _, brake in shared)]
+    limits = [own[1], *(limit for _, limit in shared)]
     await store.lock_slots(tx, ALL_PARTNERS, slots)
     found = await store.find_attempts(tx, ALL_PARTNERS, slots)
-    waits = [one.next_allowed_at(brake, tx.real_now) for one, brake in zip(found, brakes, strict=True) if one]
+    waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
-    left = [one.remaining_failures(brake, tx.real_now) if one else 0 for one, brake in zip(found, brakes, strict=True)]
+    left = [one.remaining_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
     await store.store_attempts(tx, ALL_PARTNERS, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 

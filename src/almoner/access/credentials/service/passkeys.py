@@ -37,7 +37,7 @@ async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
     """Options for ``navigator.credentials.create``, as JSON. The person's passkeys so far are left out."""
     known = await store.list_passkeys(tx, person)
     challenge = _create_challenge(tx, "add", person.id.bytes + binding)
-    options: str = _webauthn().options_to_add(
+    options: str = _webauthn().registration_options(
         relying_party_id(tx.links), person, challenge, [one.credential for one in known]
     )
     return options
@@ -45,9 +45,9 @@ async def registration_options(tx: Tx, person: Person, binding: bytes) -> str:
 
 async def add(tx: Tx, person: Person, binding: bytes, answer: str, name: str, by: AuditContext) -> Passkey:
     """Keep the passkey that the browser made. Raises PasskeyRefused."""
-    ceremonies = _webauthn()
-    made, challenge = ceremonies.parsed_new(answer)
-    checked = ceremonies.checked_new(
+    webauthn = _webauthn()
+    made, challenge = webauthn.parse_registration(answer)
+    checked = webauthn.verify_registration(
         made,
         expected_challenge=challenge,
         expected_rp_id=relying_party_id(tx.links),
@@ -74,7 +74,8 @@ async def authentication_options(tx: Tx, binding: bytes, person: Person | None =
     """Options for ``navigator.credentials.get``, as JSON: any passkey of this site, or one of a known person's."""
     known = await store.list_passkeys(tx, person) if person else []
     challenge = _create_challenge(tx, "use", binding)
-    options: str = _webauthn().options_to_use(relying_party_id(tx.links), challenge, [one.credential for one in known])
+    credentials = [one.credential for one in known]
+    options: str = _webauthn().authentication_options(relying_party_id(tx.links), challenge, credentials)
     return options
 
 
@@ -84,14 +85,14 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
     used it at once, which is why it is not refused.
     """
-    ceremonies = _webauthn()
-    given, challenge = ceremonies.parsed_use(answer)
+    webauthn = _webauthn()
+    given, challenge = webauthn.parse_authentication(answer)
     passkey = await store.find_passkey(tx, realm, given.raw_id)
     if passkey is None:
         raise PasskeyRefused("nobody of this realm has this passkey")
     if given.response.user_handle not in (None, passkey.person_id.bytes):
         raise PasskeyRefused("the passkey says that it is somebody else's")
-    checked = ceremonies.checked_use(
+    checked = webauthn.verify_authentication(
         given,
         expected_challenge=challenge,  # ours to judge, by its signature
         expected_rp_id=relying_party_id(tx.links),

@@ -75,6 +75,6 @@ async def revoke(tx: Tx, by: AuditContext, key: ApiKey) -> None:
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
-    told = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
+    reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
     subject = tx.ids.text("apikey", key.id)
-    await audit.record(tx, key.partner_id, by.actor, action, subject, address=by.address, details=told)
+    await audit.record(tx, key.partner_id, by.actor, action, subject, address=by.address, details=reported)

@@ -37,8 +37,8 @@ async def update_details(
         return before
     changed = await people.update_profile(tx, before, profile)
     subject = tx.ids.text("member", before.id)
-    told = {"changed": fields}
-    await audit.record(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=told)
+    reported = {"changed": fields}
+    await audit.record(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=reported)
     await security_emails.notify_of_changes(tx, before, changed)
     return changed
 

@@ -51,8 +51,8 @@ async def begin(
     secret = _new_secret()
     ends = tx.real_now + domain.lifetime_of(person.realm).longest
     device = domain.device_label(browser.user_agent)
-    begun = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
-    sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *begun)
+    started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
+    sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
     epoch = await store.find_epoch(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
     first = not await store.recent_addresses(tx, person.realm, person.id, 1)
@@ -74,9 +74,9 @@ async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Per
     return await store.find_by_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
 
 
-def is_recently_proved(sign_in: SignIn, wall: datetime) -> bool:
+def is_recently_proved(sign_in: SignIn, real_now: datetime) -> bool:
     """Whether the person has proved who they are within ten minutes: asked before secrets and money."""
-    return wall < sign_in.authenticated_at + PROOF_LIFETIME
+    return real_now < sign_in.authenticated_at + PROOF_LIFETIME
 
 
 async def record_proof(tx: Tx, sign_in: SignIn) -> str:
@@ -132,7 +132,9 @@ async def issue_device_cookie(tx: Tx, person: Person) -> str:
     return _sign_device_cookie(tx, person, await store.find_epoch(tx, person.realm, person.id))
 
 
-def read_device_cookie(vault: Vault, person: Person, epoch: int, cookie: str | None, wall: datetime) -> bytes | None:
+def read_device_cookie(
+    vault: Vault, person: Person, epoch: int, cookie: str | None, real_now: datetime
+) -> bytes | None:
     """The random part of a device's cookie, when it was given to this person in this epoch, and is not too old."""
     try:
         raw = urlsafe_b64decode((cookie or "") + "=" * (-len(cookie or "") % 4))
@@ -142,7 +144,7 @@ def read_device_cookie(vault: Vault, person: Person, epoch: int, cookie: str | N
     if not vault.verify("sign-in-device", _device_signature_data(person, epoch, body), signature):
         return None
     given = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
-    return body[:_RANDOM_BYTES] if wall < given + DEVICE_LIFETIME else None
+    return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
 def email_facts(tx: Tx, address: str, device: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ async def of_person(tx: Tx, person: Person) -> list[LinkedAccount]:
 
 
 async def resolve_person(
-    tx: Tx, provider: Provider, said: IdentityClaims, invited: Person | None, browser: Browser
+    tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None, browser: Browser
 ) -> Person:
     """Who somebody is here whom the provider vouches for, with the roles that it gives them. Raises Refused.
 
@@ -41,13 +41,13 @@ async def resolve_person(
     if not await store.lock_version(tx, provider):
         raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
-    identity = await store.find_identity(tx, partner, said.issuer, said.subject)
+    identity = await store.find_identity(tx, partner, stated.issuer, stated.subject)
     bound_by: BoundBy | None = None
     if identity is not None:
         person = await people.lock(tx, member_realm(partner), identity.person_id)
     else:
-        person, bound_by = await _resolve_new_person(tx, provider, said, invited)
-        identity = Identity(said.issuer, said.subject, person.id)
+        person, bound_by = await _resolve_new_person(tx, provider, stated, invited)
+        identity = Identity(stated.issuer, stated.subject, person.id)
     if invited is not None and invited.id != person.id:
         raise SsoRefused(
             Reason.OTHER_PERSON, "This SSO account belongs to a different member from the one who was invited."
@@ -58,26 +58,26 @@ async def resolve_person(
         await store.record_use(tx, partner, identity)
     else:
         await _bind_subject(tx, person, identity, bound_by, browser)
-    return await people.set_provider_roles(tx, person, roles_from_groups(provider, said))
+    return await people.set_provider_roles(tx, person, roles_from_groups(provider, stated))
 
 
-async def link_account(tx: Tx, provider: Provider, said: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
+async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
     """Whoever is signed in, and has just proved it, signs in by this account of the provider too. Raises Refused."""
     if not await store.lock_version(tx, provider):
         raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
     if not sign_ins.is_recently_proved(sign_in, tx.real_now):
         raise SsoRefused(Reason.STATE, "Your request has expired. Start again from your account page.")
-    identity = Identity(said.issuer, said.subject, sign_in.person_id)
-    known = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
+    identity = Identity(stated.issuer, stated.subject, sign_in.person_id)
+    known = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
     if known is not None and known.person_id != sign_in.person_id:
         raise SsoRefused(Reason.OTHER_PERSON, "This SSO account is connected to another member.")
     if known is None:
         await _bind_subject(tx, await people.lock(tx, sign_in.realm, sign_in.person_id), identity, "account", browser)
 
 
-async def confirm_identity(tx: Tx, provider: Provider, said: IdentityClaims, person_id: UUID) -> None:
+async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, person_id: UUID) -> None:
     """That it was this person who proved who they are at the provider. Raises Refused."""
-    identity = await store.find_identity(tx, provider.partner, said.issuer, said.subject)
+    identity = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
     if identity is None or identity.person_id != person_id:
         raise SsoRefused(
             Reason.OTHER_PERSON,
@@ -112,11 +112,11 @@ async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 
 async def _resolve_new_person(
-    tx: Tx, provider: Provider, said: IdentityClaims, invited: Person | None
+    tx: Tx, provider: Provider, stated: IdentityClaims, invited: Person | None
 ) -> tuple[Person, BoundBy]:
     """Who comes from the provider for the first time, and what vouches for it. Raises Refused."""
     realm = member_realm(provider.partner)
-    provisioned = await store.find_provisioned(tx, provider.partner, said.subject)
+    provisioned = await store.find_provisioned(tx, provider.partner, stated.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
         return await people.lock(tx, realm, invited.id), "invitation"
     if provisioned is not None:
@@ -125,17 +125,17 @@ async def _resolve_new_person(
         return person, "provisioned"
     if not provider.creates_members:
         raise SsoRefused(Reason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
-    if not roles_from_groups(provider, said):
+    if not roles_from_groups(provider, stated):
         raise SsoRefused(Reason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
-    if said.user_name is None:
+    if stated.user_name is None:
         raise SsoRefused(
             Reason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you."
         )
-    profile = build_profile(said.user_name, email=said.email, name=said.name)
+    profile = build_profile(stated.user_name, email=stated.email, name=stated.name)
     try:
         return await people.create(tx, realm, profile), "created"
     except NameTaken as error:
-        text = f"The username {said.user_name} is already taken. Ask an owner to invite you."
+        text = f"The username {stated.user_name} is already taken. Ask an owner to invite you."
         raise SsoRefused(Reason.NAME_TAKEN, text) from error
     except IncorrectParams as error:
         raise SsoRefused(Reason.UNKNOWN, "Your username cannot be used here. Ask an owner to invite you.") from error

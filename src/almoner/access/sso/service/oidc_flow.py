@@ -104,10 +104,10 @@ class OidcFlow:
         if not provider.enabled:
             raise NoProvider
         metadata = await self._directory.metadata(provider)
-        begun = state.create_state(provider, purpose, onward, self._clock.real_now(), record)
-        url = exchange.authorization_url(provider, metadata, begun, redirect)
+        started = state.create_state(provider, purpose, onward, self._clock.real_now(), record)
+        url = exchange.authorization_url(provider, metadata, started, redirect)
         return AuthorizationRedirect(
-            url, begun.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, begun)
+            url, started.cookie_name, state.encrypt_state(self._db.deployment.vault, partner, started)
         )
 
     async def finish(self, back: CallbackRequest) -> SignInResult:
@@ -115,15 +115,15 @@ class OidcFlow:
 
         A state that is not is not recorded: anybody could fill the log.
         """
-        vault, kept = self._db.deployment.vault, back.cookies.get(back.cookie_name, "")
-        found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), kept, self._clock.real_now())
+        vault, stored = self._db.deployment.vault, back.cookies.get(back.cookie_name, "")
+        found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), stored, self._clock.real_now())
         try:
             taken = await self._take(back, found)
             metadata = await self._directory.metadata(taken.provider)
             code = exchange.parse_callback(taken.provider, metadata, back.query)
-            said = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
+            stated = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
             async with self._db.write() as tx:
-                return await _complete_flow(tx, taken.provider, found, said, back)
+                return await _complete_flow(tx, taken.provider, found, stated, back)
         except SsoRefused as refused:
             async with self._db.write() as tx:
                 await service.record_refusal(tx, back.partner, refused, address=back.browser.address)
@@ -150,27 +150,27 @@ class OidcFlow:
 
 
 async def _complete_flow(
-    tx: Tx, provider: Provider, found: OidcState, said: IdentityClaims, back: CallbackRequest
+    tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, back: CallbackRequest
 ) -> SignInResult:
     """What the sign-in was begun for. Raises Refused."""
     if found.purpose == "proof":
         return SignInResult(
-            None, found.onward, await _complete_reauthentication(tx, provider, found, said, back.sign_in)
+            None, found.onward, await _complete_reauthentication(tx, provider, found, stated, back.sign_in)
         )
     if found.purpose == "connect":
-        await identities.link_account(tx, provider, said, _require_same_sign_in(found, back.sign_in), back.browser)
+        await identities.link_account(tx, provider, stated, _require_same_sign_in(found, back.sign_in), back.browser)
         return SignInResult(None, found.onward)
     link, invited = (
         await _open_invitation(tx, provider.partner, found) if found.purpose == "invitation" else (None, None)
     )
-    person = await identities.resolve_person(tx, provider, said, invited, back.browser)
+    person = await identities.resolve_person(tx, provider, stated, invited, back.browser)
     try:
         if link is not None:
             await links.use_link(tx, link, person)
-        at = authenticated_at(said, tx.real_now)
+        at = authenticated_at(stated, tx.real_now)
         return SignInResult(
             await sign_in_methods.sign_in_after_provider(
-                tx, person, back.browser, authenticated_at=at, by_two=said.multi_factor
+                tx, person, back.browser, authenticated_at=at, by_two=stated.multi_factor
             ),
             found.onward,
         )
@@ -181,13 +181,13 @@ async def _complete_flow(
 
 
 async def _complete_reauthentication(
-    tx: Tx, provider: Provider, found: OidcState, said: IdentityClaims, sign_in: SignIn | None
+    tx: Tx, provider: Provider, found: OidcState, stated: IdentityClaims, sign_in: SignIn | None
 ) -> tuple[SignIn, str]:
     """Whoever is signed in proves that it is still they. Raises Refused."""
     sign_in = _require_same_sign_in(found, sign_in)
-    if not is_fresh_authentication(said, found.started_at):
+    if not is_fresh_authentication(stated, found.started_at):
         raise SsoRefused(Reason.NOT_FRESH, "The identity provider did not confirm that you have just signed in.")
-    await identities.confirm_identity(tx, provider, said, sign_in.person_id)
+    await identities.confirm_identity(tx, provider, stated, sign_in.person_id)
     return sign_in, await sign_ins.record_proof(tx, sign_in)
 
 

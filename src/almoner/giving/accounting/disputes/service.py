@@ -90,8 +90,8 @@ async def apply_provider_state(
     if not any(_is_new_state(known.get(one.id), one) for one in found):
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
-        told = {"provider": provider, "payment": payment}
-        tx.after_commit(lambda: _log.error("dispute_of_no_payment", **told))
+        reported = {"provider": provider, "payment": payment}
+        tx.after_commit(lambda: _log.error("dispute_of_no_payment", **reported))
         return
     known, transfers = (
         await _recorded_disputes(tx, provider, payment),
@@ -99,8 +99,8 @@ async def apply_provider_state(
     )  # by another, while we waited
     for one in found:
         if (dispute := known.get(one.id)) is None:
-            drawn = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
-            if (dispute := await _record_opened(tx, provider, payment, subject, one, drawn)) is None:
+            debited = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
+            if (dispute := await _record_opened(tx, provider, payment, subject, one, debited)) is None:
                 continue
             known[dispute.provider_dispute] = dispute
             transfers += ledger_domain.dispute_debited(dispute.id, provider, dispute.money)
@@ -165,8 +165,8 @@ async def disputes_of_payments(
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """Those of several payments, by payment, oldest first, each with the kinds of lines that are booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, told in await store.disputes_of_payments(tx, ALL_PARTNERS, provider, provider_payments):
-        found.setdefault(dispute.provider_payment, []).append((dispute, told))
+    for dispute, reported in await store.disputes_of_payments(tx, ALL_PARTNERS, provider, provider_payments):
+        found.setdefault(dispute.provider_payment, []).append((dispute, reported))
     return found
 
 
@@ -248,10 +248,10 @@ async def _record_opened(
     found: ProviderDispute,
     drawn_minor: int,
 ) -> Dispute | None:
-    told = {"provider": provider, "payment": payment, "dispute": found.id, "reason": found.reason}
+    reported = {"provider": provider, "payment": payment, "dispute": found.id, "reason": found.reason}
     gone = subject.refunded_minor + drawn_minor
     if not domain.is_plausible_dispute(found, subject.paid, gone, live=not tx.deployment.sandbox):
-        tx.after_commit(lambda: _log.error("dispute_refused", **told))
+        tx.after_commit(lambda: _log.error("dispute_refused", **reported))
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(
             found, subject.paid, live=not tx.deployment.sandbox
         ):
@@ -276,16 +276,16 @@ async def _record_opened(
         note=None,
     )
     await store.insert(tx, ALL_PARTNERS, dispute)
-    tx.after_commit(lambda: _log.error("dispute_opened", **told))
+    tx.after_commit(lambda: _log.error("dispute_opened", **reported))
     return dispute
 
 
 async def _record_ended(
     tx: Tx, subject: _DisputedDonation | _DisputedUnallocated, dispute: Dispute, decided: DisputeDecision
 ) -> list[LedgerTransfer]:
-    told = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
+    reported = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
     if decided.by is None:
-        tx.after_commit(lambda: _log.warning("dispute_ended", **told))
+        tx.after_commit(lambda: _log.warning("dispute_ended", **reported))
     if isinstance(subject, _DisputedUnallocated):
         return await _end_unallocated(tx, subject.unallocated, dispute, decided)
     return await (_record_lost if decided.outcome == "lost" else _record_won)(tx, subject, dispute, decided)
@@ -307,13 +307,15 @@ async def _record_lost(
     if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
         raise RetryLater  # the provider sends it, or refuses it: then we know how much is left
     owed = donation.owed if gift.not_disbursed else Money(0, dispute.money.currency)
-    of_gift, borne = domain.split_loss(dispute.money, owed)
+    of_gift, absorbed = domain.split_loss(dispute.money, owed)
     await store.close_dispute(
-        tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(borne, disbursed=not gift.not_disbursed)
+        tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed)
     )
     refunded = await _release_donation(tx, gift)
     await donations.emit_event(tx, REFUNDED, refunded)
-    return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, donation.organisation_id, of_gift, borne)
+    return ledger_domain.dispute_lost_transfers(
+        dispute.id, dispute.provider, donation.organisation_id, of_gift, absorbed
+    )
 
 
 async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:

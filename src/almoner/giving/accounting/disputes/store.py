@@ -20,7 +20,7 @@ _COLUMNS: Final = (
 
 
 def _dispute(row: Record) -> Dispute:
-    borne, recovered, currency = row["absorbed_minor"], row["recovered_minor"], row["currency"]
+    absorbed, recovered, currency = row["absorbed_minor"], row["recovered_minor"], row["currency"]
     brought = None if recovered is None else Money(recovered, currency)
     return Dispute(
         row["id"],
@@ -37,7 +37,7 @@ def _dispute(row: Record) -> Dispute:
         row["decided_at"],
         row["decided_by"],
         row["note"],
-        None if borne is None else AbsorbedLoss(Money(borne, currency), row["disbursed"], brought),
+        None if absorbed is None else AbsorbedLoss(Money(absorbed, currency), row["disbursed"], brought),
     )
 
 

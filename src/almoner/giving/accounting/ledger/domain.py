@@ -271,8 +271,8 @@ def disbursement_returned(
     back = LedgerTransfer(
         TransferKind.DISBURSEMENT_RETURNED, disbursement_id, bank_account(money.currency), transit, money.minor
     )
-    undone = LedgerTransfer(TransferKind.DISBURSEMENT_REVERSED, disbursement_id, transit, owed, money.minor)
-    return [back, undone] if was_paid else [undone]
+    reversal = LedgerTransfer(TransferKind.DISBURSEMENT_REVERSED, disbursement_id, transit, owed, money.minor)
+    return [back, reversal] if was_paid else [reversal]
 
 
 def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, money: Money) -> list[LedgerTransfer]:
@@ -335,12 +335,12 @@ def overpayment_applied(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
 
 
 def donation_refund_started(
-    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, borne: Money
+    refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
     """A gift is on its way back: ``borne`` of it by what is owed to its nonprofit, the rest by us."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
-    moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), borne.minor)]
-    moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - borne).minor))
+    moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), absorbed.minor)]
+    moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - absorbed).minor))
     return [LedgerTransfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
 
@@ -378,13 +378,13 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 
 
 def dispute_lost_transfers(
-    dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, borne: Money
+    dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
     """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``borne`` is our loss."""
-    currency, moves = borne.currency, list[tuple[TransferKind, LedgerAccount, int]]()
+    currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))
-    moves.append((TransferKind.DISPUTE_ABSORBED, fees_account(provider, currency), borne.minor))
+    moves.append((TransferKind.DISPUTE_ABSORBED, fees_account(provider, currency), absorbed.minor))
     credit = disputed_account(provider, currency)
     return [LedgerTransfer(kind, dispute_id, debit, credit, minor) for kind, debit, minor in moves if minor]
 

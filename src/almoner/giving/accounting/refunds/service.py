@@ -150,15 +150,15 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
         ledger.post_transfers(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
-async def record_refused(tx: Tx, refund_id: UUID, said: str) -> None:
+async def record_refused(tx: Tx, refund_id: UUID, stated: str) -> None:
     """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
-        told = {"refund": tx.ids.text("refund", refund.id), "why": said}
-        tx.after_commit(lambda: _log.error("refund_refused", **told))
-        why = said[: domain.NOTE_LENGTH] or "without a reason"
+        reported = {"refund": tx.ids.text("refund", refund.id), "why": stated}
+        tx.after_commit(lambda: _log.error("refund_refused", **reported))
+        why = stated[: domain.NOTE_LENGTH] or "without a reason"
         await _reverse_refund(tx, donation, refund, None, why)
-        facts = {**_facts(tx, refund), "Refund": told["refund"], "Why": why}
+        facts = {**_facts(tx, refund), "Refund": reported["refund"], "Why": why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(tx, officer, "refund_refused", values=_amount_text(refund), facts=facts)
 
@@ -179,12 +179,12 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
     _, refund = await lock_with_donation(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
     ours = payment.provider_payment if payment else None
-    told = {"refund": tx.ids.text("refund", refund.id), "why": found.why}
+    reported = {"refund": tx.ids.text("refund", refund.id), "why": found.why}
     if (found.money, found.payment, found.live) != (refund.money, ours, not tx.deployment.sandbox):
-        tx.after_commit(lambda: _log.error("refund_differs", refund=told["refund"], provider_refund=found.id))
+        tx.after_commit(lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=found.id))
     elif found.why and await store.insert_failure(tx, ALL_PARTNERS, refund.id, found.why[: domain.NOTE_LENGTH]):
-        tx.after_commit(lambda: _log.error("refund_failed", **told))
-        facts = {**_facts(tx, refund), "Refund": told["refund"] or "", "Why": found.why}
+        tx.after_commit(lambda: _log.error("refund_failed", **reported))
+        facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": found.why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
             await security_emails.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
 

@@ -18,8 +18,8 @@ _COLUMNS: Final = (
 
 
 def _refund(row: Record) -> Refund:
-    id_, donation_id, payment_id, provider, minor, borne, currency, *rest = row[:15]
-    return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(borne, currency), *rest)
+    id_, donation_id, payment_id, provider, minor, absorbed, currency, *rest = row[:15]
+    return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(absorbed, currency), *rest)
 
 
 async def insert(tx: Tx, _scope: AllPartners, refund: Refund) -> None:

@@ -51,8 +51,8 @@ def _retry_later(job: Job, reason: str) -> Result:
 
 
 async def _audit_import(tx: Tx, settlement: Settlement) -> None:
-    told = {"reference": settlement.reference, "sha256": settlement.sha256}
-    await audit.record(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=told)
+    reported = {"reference": settlement.reference, "sha256": settlement.sha256}
+    await audit.record(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=reported)
 
 
 def handlers(reports: PayoutReportSource) -> Mapping[str, Handler]:

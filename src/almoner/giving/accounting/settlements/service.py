@@ -289,9 +289,9 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
             held.get(name),
             already_booked=(name, kind) in counted,
             refunds=tuple(one for one, _ in given_back),
-            debited_refunds=frozenset(one.id for one, drawn in given_back if drawn),
+            debited_refunds=frozenset(one.id for one, debited in given_back if debited),
             disputes=tuple(one for one, _ in disputed.get(name, [])),
-            told=frozenset(one.id for one, told in disputed.get(name, []) if kind in told),
+            told=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
         )
     return found
 
@@ -307,23 +307,23 @@ async def _load_disputes(
 def _reconcile_lines(lines: Sequence[StoredLine], facts: dict[LineKey, PaymentMatch]) -> list[_ReconciledLine]:
     judged: list[_ReconciledLine] = []
     booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
-    drawn: frozenset[UUID] = frozenset()
-    told: frozenset[tuple[UUID, LineKind]] = frozenset()
+    debited: frozenset[UUID] = frozenset()
+    reported: frozenset[tuple[UUID, LineKind]] = frozenset()
     for stored in lines:
         known = facts[stored.line.key]
         payment, kind, _ = stored.line.key
         known = replace(
             known,
             already_booked=known.already_booked or (payment, kind) in booked,
-            debited_refunds=known.debited_refunds | drawn,
+            debited_refunds=known.debited_refunds | debited,
         )
-        known = replace(known, told=known.told | {dispute for dispute, of in told if of is kind})
+        known = replace(known, told=known.told | {dispute for dispute, of in reported if of is kind})
         one = _ReconciledLine(replace(stored, reason=domain.mismatch_of(stored.line, known)), known)
         judged.append(one)
         if one.stored.reason is None:
             booked.add((payment, kind))
-            drawn |= {one.refund.id} if one.refund else set()
-            told |= {(one.dispute.id, kind)} if one.dispute else set()
+            debited |= {one.refund.id} if one.refund else set()
+            reported |= {(one.dispute.id, kind)} if one.dispute else set()
     return judged
 
 

@@ -65,8 +65,8 @@ async def record_unallocated_payment(
     )
     if not await store.insert(tx, ALL_PARTNERS, held):
         return
-    told = {"provider": provider, "payment": found.id, "reason": reason.value}
-    tx.after_commit(lambda: _log.error("payment_unallocated", **told))
+    reported = {"provider": provider, "payment": found.id, "reason": reason.value}
+    tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
     if held.posted:
         ledger.post_transfers(tx, ledger_domain.payment_unallocated(held.id, provider, held.money))
 

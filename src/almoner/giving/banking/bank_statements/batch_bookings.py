@@ -62,9 +62,9 @@ def match_batch_total(text: str, money: Money, ordered: Sequence[ReleasedTransfe
 
 def _candidate_batches(text: str, ordered: Sequence[ReleasedTransfer]) -> Iterator[list[ReleasedTransfer]]:
     batches = list(dict.fromkeys(one.batch for one in ordered))
-    told = [batch for batch in batches if batch in text]
-    files = [] if told else list(dict.fromkeys(batch.partition("-")[0] for batch in batches))
-    for name in [*(told or batches), *files]:
+    reported = [batch for batch in batches if batch in text]
+    files = [] if reported else list(dict.fromkeys(batch.partition("-")[0] for batch in batches))
+    for name in [*(reported or batches), *files]:
         some = [one for one in ordered if name in (one.batch, one.batch.partition("-")[0])]
         yield some
         yield [one for one in some if not one.was_returned]

@@ -118,8 +118,8 @@ def _part_amounts(entry: Any, parts: Sequence[Any], where: str, found: list[str]
     """
     amounts = [_amount_of(part) for part in parts]
     minors = [_minor(one, f"part {rank} of {where}", found) for rank, one in enumerate(amounts, 1) if one is not None]
-    told = all(one is not None and one.ccy == entry.amt.ccy for one in amounts)
-    return minors if None in minors or (told and all(_same_way(entry, part) for part in parts)) else []
+    reported = all(one is not None and one.ccy == entry.amt.ccy for one in amounts)
+    return minors if None in minors or (reported and all(_same_way(entry, part) for part in parts)) else []
 
 
 def _same_way(entry: Any, part: Any) -> bool:
@@ -156,20 +156,20 @@ def _batch_references(entry: Any, parts: Sequence[Any]) -> list[str]:
     """What an entry names that may be of several payments: our file, the batch, the payments."""
     if len(parts) == 1 and _end_to_end(parts[0]):
         return []
-    told = [one for details in entry.ntry_dtls if (some := details.btch) for one in (some.pmt_inf_id, some.msg_id)]
+    reported = [one for details in entry.ntry_dtls if (some := details.btch) for one in (some.pmt_inf_id, some.msg_id)]
     references = [part.refs for part in parts if part.refs]
-    told += [one for refs in references for one in (refs.pmt_inf_id, refs.msg_id)]
-    told += [_end_to_end(part) for part in parts]
-    return [one for one in dict.fromkeys(told) if one and one not in _NOTHING]
+    reported += [one for refs in references for one in (refs.pmt_inf_id, refs.msg_id)]
+    reported += [_end_to_end(part) for part in parts]
+    return [one for one in dict.fromkeys(reported) if one and one not in _NOTHING]
 
 
 def _remittance_text(part: Any, entry: Any, batch: Sequence[str]) -> str | None:
-    said: list[str | None] = [*batch]
+    stated: list[str | None] = [*batch]
     if part is not None and part.rmt_inf:
-        said += part.rmt_inf.ustrd
-        said += [one.cdtr_ref_inf.ref for one in part.rmt_inf.strd if one.cdtr_ref_inf and one.cdtr_ref_inf.ref]
-    said += [part.addtl_tx_inf if part is not None else None, entry.addtl_ntry_inf]
-    return " ".join(" ".join(one for one in said if one).split())[:MAX_REMITTANCE_TEXT] or None
+        stated += part.rmt_inf.ustrd
+        stated += [one.cdtr_ref_inf.ref for one in part.rmt_inf.strd if one.cdtr_ref_inf and one.cdtr_ref_inf.ref]
+    stated += [part.addtl_tx_inf if part is not None else None, entry.addtl_ntry_inf]
+    return " ".join(" ".join(one for one in stated if one).split())[:MAX_REMITTANCE_TEXT] or None
 
 
 def _return_reason(part: Any) -> str | None:
@@ -193,17 +193,17 @@ def _minor(amount: Any, where: str, found: list[str]) -> int | None:
         value = Decimal(str(amount.value))
     except InvalidOperation:
         value = Decimal("nan")
-    said = f"{where}: {str(amount.value)[:40]} {amount.ccy}"
+    stated = f"{where}: {str(amount.value)[:40]} {amount.ccy}"
     if not value.is_finite() or value < 0 or len(value.as_tuple().digits) > _MOST_DIGITS:
-        found.append(f"{said} is no amount")
+        found.append(f"{stated} is no amount")
         return None
     exponent = EXPONENTS.get(amount.ccy, 2)
     if value > Decimal(MAX_MINOR).scaleb(-exponent):
-        found.append(f"{said} is more than our books hold")
+        found.append(f"{stated} is more than our books hold")
         return None
     minor = value.scaleb(exponent)
     if minor != int(minor):
-        found.append(f"{said} is no amount of this currency")
+        found.append(f"{stated} is no amount of this currency")
         return None
     return int(minor)
 

@@ -9,7 +9,8 @@ checks: Final = (
         "bank_lines.are_young",
         "No line of a bank statement waits for a person for more than five days",
         "Review them with `almoner bank-statements lines`: match each, or dismiss it with a note",
-        "select id from bank_line where status = 'open' and created_at < (select at from moment) - interval '5 days'",
+        "select id from bank_statement_line where status = 'open' "
+        "and created_at < (select at from moment) - interval '5 days'",
         "bankline",
     ),
     Check(

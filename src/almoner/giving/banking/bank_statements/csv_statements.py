@@ -42,8 +42,8 @@ def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
         rest = f"\nand {len(found) - _TOLD:,} more" if len(found) > _TOLD else ""
         raise StatementRefused("\n".join(found[:_TOLD]) + rest)
     digest = sha256(content).hexdigest()
-    kept = tuple(one for one in movements if one is not None)
-    return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, kept, export=True)]
+    stored = tuple(one for one in movements if one is not None)
+    return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, stored, export=True)]
 
 
 def _load_mapping(mapping: Path) -> dict[str, Any]:

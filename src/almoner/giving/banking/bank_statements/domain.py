@@ -299,10 +299,10 @@ def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[t
     days, names = [one.booked_on for one in statement.movements], {one.reference for _, one in new}
     gone = [fact for fact in left.elements() if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
-        told = "\n".join(f"{fact[3]} of {fact[0]}: {fact[1]} minor units of {fact[2]}" for fact in gone)
+        reported = "\n".join(f"{fact[3]} of {fact[0]}: {fact[1]} minor units of {fact[2]}" for fact in gone)
         raise StatementRefused(
             f"The statement {statement.reference} of {statement.account} was imported with lines that it has not, or "
-            f"has otherwise, now: a statement does not change.\n{told}"
+            f"has otherwise, now: a statement does not change.\n{reported}"
         )
     return new
 

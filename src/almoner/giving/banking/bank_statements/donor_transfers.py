@@ -120,14 +120,14 @@ async def _outgoing_refunds(
 
     Then what is of the same gifts, each the oldest first.
     """
-    drawn = await settlements.refund_debited_payments(tx, BANK_TRANSFER, [one.provider_payment for one in held])
+    debited = await settlements.refund_debited_payments(tx, BANK_TRANSFER, [one.provider_payment for one in held])
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
     own = {of.id for of in paid if of and of.provider_payment == reference}
     others = {one.id for one in given if one.payment_id not in own}
     sent = await refunds.sent_refunds_of_payments(tx, [of.id for of in paid if of])
-    told = {one.id for all_ in sent.values() for one, drew in all_ if drew}
-    found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment not in drawn]
-    found += [one for one in given if one.id not in told]
+    reported = {one.id for all_ in sent.values() for one, drew in all_ if drew}
+    found: list[UnallocatedPayment | Refund] = [one for one in held if one.provider_payment not in debited]
+    found += [one for one in given if one.id not in reported]
     going = [one for one in found if one.status in _GOING]
     return sorted(going, key=lambda one: (one.id in others, one.id))
 

@@ -65,12 +65,12 @@ async def import_statements(
         # In one order, so that two files of the same accounts do not wait crosswise.
         for statement in sorted(statements, key=lambda one: one.account):
             looked.kept += await service.store_statement(tx, statement, by=by)
-    began, after = perf_counter(), None
+    started, after = perf_counter(), None
     while found := await _open_lines_page(db, after):
         for line_id in found:
             looked.matched += await _match_line(db, line_id)
             looked.lines += 1
-        looked.per_second = looked.lines / max(perf_counter() - began, 1e-6)
+        looked.per_second = looked.lines / max(perf_counter() - started, 1e-6)
         if report:
             report(looked)
         after = found[-1]

@@ -192,8 +192,12 @@ def bank_outcomes(
         raise PaymentFileRefused("; ".join(found))
     singles = {one.end_to_end_id: one.status for one in answer.transactions if one.status}
     batches = {name: part.status for name, part in answer.batches if part.status}
-    told = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
-    return {one: (OUTCOME_BY_CODE[said.code], _status_text(said)) for one, said in told.items() if said is not None}
+    reported = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
+    return {
+        one: (OUTCOME_BY_CODE[stated.code], _status_text(stated))
+        for one, stated in reported.items()
+        if stated is not None
+    }
 
 
 def _content_problems(answer: StatusReport, asked: Mapping[str, RequestedTransfer]) -> Iterator[str]:
@@ -231,19 +235,19 @@ def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:
 
 
 def _unknown_codes(answer: StatusReport) -> Iterator[str]:
-    said = [
+    stated = [
         answer.whole.status,
         *(part.status for _, part in answer.batches),
         *(one.status for one in answer.transactions),
     ]
-    for code in sorted({one.code for one in said if one} - OUTCOME_BY_CODE.keys()):
+    for code in sorted({one.code for one in stated if one} - OUTCOME_BY_CODE.keys()):
         yield f"the status {code[:_QUOTED]!r} is none that we know"
     if len({one.end_to_end_id for one in answer.transactions}) < len(answer.transactions):
         yield "one payment is named twice"
-    told = [(name, part.status.code) for name, part in answer.batches if part.status]
-    if len(dict(told)) < len(set(told)):
+    reported = [(name, part.status.code) for name, part in answer.batches if part.status]
+    if len(dict(reported)) < len(set(reported)):
         yield "one batch has two statuses"
 
 
-def _status_text(said: BankStatus) -> str:
-    return f"the bank says {said.code}" + (f": {said.reason}" if said.reason else "")
+def _status_text(stated: BankStatus) -> str:
+    return f"the bank says {stated.code}" + (f": {stated.reason}" if stated.reason else "")

@@ -46,21 +46,21 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
     """
     answer = service.read_status_report(content)
     async with db.read() as tx:
-        file, said = await service.evaluate_status_report(tx, answer)
-    told = StatusReportResult(file, dict(Counter(verdict for verdict, _ in said.values())))
-    for payout, (verdict, words) in said.items():
+        file, stated = await service.evaluate_status_report(tx, answer)
+    reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))
+    for payout, (verdict, words) in stated.items():
         if verdict in _STATUS:
-            await _apply_outcome(db, told, payout, verdict, words, by)
-    if said:
+            await _apply_outcome(db, reported, payout, verdict, words, by)
+    if stated:
         async with db.write() as tx:
-            if not told.refused:
-                await service.record_status_report(tx, file, answer, told.counts, by=by)
-            await record(tx, file, told.counts)
-    return told
+            if not reported.refused:
+                await service.record_status_report(tx, file, answer, reported.counts, by=by)
+            await record(tx, file, reported.counts)
+    return reported
 
 
 async def _apply_outcome(
-    db: Database, told: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str, by: str
+    db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str, by: str
 ) -> None:
     """Do what is said of one payout; what the database refuses of it keeps none of the others back."""
     why = f"other work was let pass {MAX_ATTEMPTS} times"
@@ -74,19 +74,19 @@ async def _apply_outcome(
         except (DeadlockDetectedError, SerializationError):
             continue
         except DisbursementRefused:
-            await _compare_outcome(db, told, payout, verdict, words)
+            await _compare_outcome(db, reported, payout, verdict, words)
         except disbursements.REFUSALS as refused:
             why = str(refused)
             break
         else:
-            told.confirmed += verdict is BankOutcome.PAID
-            told.returned += verdict is BankOutcome.REJECTED
+            reported.confirmed += verdict is BankOutcome.PAID
+            reported.returned += verdict is BankOutcome.REJECTED
         return
-    told.refused.append((payout, why))
+    reported.refused.append((payout, why))
 
 
 async def _compare_outcome(
-    db: Database, told: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str
+    db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str
 ) -> None:
     """It is so already; or it is not, and somebody has to find out: its gifts wait, and would be paid twice."""
     named = db.deployment.ids.text("disbursement", payout)
@@ -99,5 +99,5 @@ async def _compare_outcome(
         await disbursements.hold_organisation(
             tx, scope, standing.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
         )
-    told.contradicted.append(payout)
+    reported.contradicted.append(payout)
     _log.error("bank_contradicts", payout=named, is_now=standing.status)

@@ -226,8 +226,8 @@ async def evaluate_status_report(
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money in payments
     }
-    told = domain.bank_outcomes(answer, asked)
-    return file, {payout: told[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in told}
+    reported = domain.bank_outcomes(answer, asked)
+    return file, {payout: reported[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in reported}
 
 
 async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[ReleasedTransfer]:

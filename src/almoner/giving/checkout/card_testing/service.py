@@ -62,9 +62,9 @@ async def record_attempt(
         await store.spend_code(tx, ALL_PARTNERS, code_id)
 
 
-async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, learnt: PaymentOutcome) -> None:
+async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: PaymentOutcome) -> None:
     """Count declined cards, each once however often it is reported; block where they come from, see who is attacked."""
-    suspect = await store.record_payment_outcome(tx, ALL_PARTNERS, learnt)
+    suspect = await store.record_payment_outcome(tx, ALL_PARTNERS, received)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
@@ -72,13 +72,13 @@ async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, learnt: Pay
     if sources := domain.sources_to_block(suspect.visitor, recent, figures):
         await store.block_source(tx, ALL_PARTNERS, sources)
     if domain.is_under_attack(recent, figures) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
-        told = {
+        reported = {
             "partner": tx.ids.text("partner", partner.id),
             "declines": recent.declines,
             "tries": recent.tries,
             "until": iso(tx.real_now + domain.ALERT_DURATION),
         }
-        tx.after_commit(lambda: _log.error("card_testing_suspected", **told))
+        tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))
 
 
 async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
@@ -90,9 +90,9 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
     """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesUsedUp."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, ALL_PARTNERS, [browser.address, hashed])
-    ours, theirs = await store.codes_sent_at(tx, ALL_PARTNERS, browser.address, hashed)
-    if len(theirs) >= MAX_CODES_PER_EMAIL:
-        raise CodesExhausted(theirs[-MAX_CODES_PER_EMAIL] + HOUR, WaitReason.CODES)
+    ours, other = await store.codes_sent_at(tx, ALL_PARTNERS, browser.address, hashed)
+    if len(other) >= MAX_CODES_PER_EMAIL:
+        raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, WaitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
         raise CodesExhausted(ours[-MAX_CODES_PER_ADDRESS] + HOUR, WaitReason.CODES_CROWDED)
     code_id = tx.new_id()

@@ -114,7 +114,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
     )
 
 
-async def record_payment_outcome(tx: Tx, _scope: AllPartners, learnt: PaymentOutcome) -> DeclineSource | None:
+async def record_payment_outcome(tx: Tx, _scope: AllPartners, received: PaymentOutcome) -> DeclineSource | None:
     """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
     row = await tx.fetchrow(
         """
@@ -132,10 +132,10 @@ async def record_payment_outcome(tx: Tx, _scope: AllPartners, learnt: PaymentOut
         )
         select partner_id, address, device from attempt where declined < $2
         """,
-        learnt.payment_id,
-        learnt.declined,
-        learnt.paid,
-        learnt.ended,
+        received.payment_id,
+        received.declined,
+        received.paid,
+        received.ended,
         tx.real_now,
     )
     return None if row is None else DeclineSource(row["partner_id"], Visitor(row["address"], row["device"]))
@@ -173,7 +173,7 @@ async def block_source(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) ->
     )
 
 
-async def raise_alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bool:
+async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) -> bool:
     """Ask all donors of the partner for a code until it is calm (H7); whether it was calm before."""
     return bool(
         await tx.fetchval(
@@ -189,7 +189,7 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, tries: int) -> bo
             tx.real_now,
             tx.real_now + ALERT_DURATION,
             declines,
-            tries,
+            attempts,
         )
     )
 

@@ -116,9 +116,9 @@ def period_start_of(every: Period, now: datetime) -> datetime:
 
 def period_end_of(every: Period, now: datetime) -> datetime:
     """When the period that ``now`` is in ends: donations of it are asked for from then on."""
-    began = period_start_of(every, now)
+    started = period_start_of(every, now)
     days = {"day": 1, "week": 7, "month": 32}[every]
-    return period_start_of(every, began + days * _DAY)
+    return period_start_of(every, started + days * _DAY)
 
 
 def minimum_minor(account: PartnerAccount, currency: str) -> int:

@@ -34,35 +34,35 @@ class DirectDonationRequest:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, partner: Partner, wish: DirectDonationRequest) -> Donation:
+async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Donation:
     """A new direct donation; the partner's events tell of it.
 
     Raises UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations, WrongPartnerCurrency,
     WrongTargetCurrency, GiftAidMissing.
     """
-    user = await _find_user(tx, partner, wish.user_id)
-    organisation = await _recipient(tx, partner, wish.organisation_id, user)
-    if wish.metadata and (found := metadata_rules.metadata_problems(wish.metadata)):
+    user = await _find_user(tx, partner, change.user_id)
+    organisation = await _recipient(tx, partner, change.organisation_id, user)
+    if change.metadata and (found := metadata_rules.metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
     account = await partners.get(tx, partner)
-    _ensure_accepted(wish.money.currency, account.settlement_currencies, organisation)
+    _ensure_accepted(change.money.currency, account.settlement_currencies, organisation)
     user_id = user.id if user else None
-    named = await _requested_declaration(tx, partner, wish.gift_aid_id, user_id)
+    named = await _requested_declaration(tx, partner, change.gift_aid_id, user_id)
     made = domain.new_direct_donation(
         tx.new_id(),
         partner.id,
         organisation.id,
         user_id,
-        wish.money,
-        wish.donor,
-        dict(wish.metadata or {}),
+        change.money,
+        change.donor,
+        dict(change.metadata or {}),
         tx.now,
         donor_shown=account.shares_donor_details,
-        gift_aid_id=await _gift_aid_for(tx, account, organisation, wish.money.currency, named, user_id, tx.now),
+        gift_aid_id=await _gift_aid_for(tx, account, organisation, change.money.currency, named, user_id, tx.now),
     )
     await store.insert(tx, partner, made)
     await service.emit_event(tx, domain.CREATED, made)
-    await verifications.apply_trigger(tx, partner, wish.organisation_id or "")
+    await verifications.apply_trigger(tx, partner, change.organisation_id or "")
     return made
 
 

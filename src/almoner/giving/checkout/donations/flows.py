@@ -189,19 +189,19 @@ class _StartPayment(_PaymentFlow):
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         domain.ensure_receivable(donation.money.currency, organisation.donation_currencies)
         language = session.language or DEFAULT_LANGUAGE
-        begun = await payments.create_attempt(
+        started = await payments.create_attempt(
             tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
         )
         if self._browser is not None:
             _, code = await card_testing.check_velocity(
                 tx, self._figures, partner, session.id, self._browser, self._gift.email
             )
-            await card_testing.record_attempt(tx, partner, begun.id, self._browser, 1, code)
+            await card_testing.record_attempt(tx, partner, started.id, self._browser, 1, code)
             await card_testing.record_payment_outcome(
-                tx, self._figures, PaymentOutcome(begun.id, 0, paid=False, ended=True)
+                tx, self._figures, PaymentOutcome(started.id, 0, paid=False, ended=True)
             )
-        page = f"{begun.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
-        return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, begun, page)))
+        page = f"{started.pages_url}/give/{tx.ids.text('donationsession', session.id)}/transfer"
+        return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, started, page)))
 
     async def record(self, tx: Tx, _ask: ProviderCall, found: ProviderPayment) -> None:
         """Learn, and go on from what is known then."""
@@ -222,10 +222,10 @@ class _RefreshPayment(_PaymentFlow):
         known = await service.load_session_donation(tx, self._session_id)
         newest = await payments.newest_attempt(tx, known.donation.id) if known.donation else None
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
-            theirs, self._payment_id = await payments.find(tx, self._payment_id), None
-            if theirs is not None and theirs.provider_payment and theirs.provider != BANK_TRANSFER:
-                self._newest_asked = theirs.id == newest.id
-                return self.fetch(theirs.provider_payment)
+            other, self._payment_id = await payments.find(tx, self._payment_id), None
+            if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:
+                self._newest_asked = other.id == newest.id
+                return self.fetch(other.provider_payment)
         if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK_TRANSFER:
             return FlowDone(known)
         self._newest_asked = True

@@ -72,10 +72,10 @@ async def create_donation(call: ApiCall, body: DonationIn) -> DonationOut:
         anonymous=body.anonymous == "yes",
     )
     money = Money(body.amount, body.currency_code)
-    wish = direct_donations.DirectDonationRequest(
+    change = direct_donations.DirectDonationRequest(
         money, body.organisation_id, body.user_id, body.gift_aid_id, donor, body.metadata
     )
-    return donation_out(call.tx, await direct_donations.create(call.tx, call.partner, wish))
+    return donation_out(call.tx, await direct_donations.create(call.tx, call.partner, change))
 
 
 @routes.get("/v1/donations/{id}", key=SECRET, scope="donations:read")

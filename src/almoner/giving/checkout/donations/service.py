@@ -397,9 +397,9 @@ async def receive_direct(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]
     return received
 
 
-async def _emit_all(tx: Tx, event_type: str, told: Sequence[Donation]) -> None:
-    if told:
-        await outbox.emit_all(tx, event_type, [(one.partner_id, api_record(tx, one)) for one in told])
+async def _emit_all(tx: Tx, event_type: str, reported: Sequence[Donation]) -> None:
+    if reported:
+        await outbox.emit_all(tx, event_type, [(one.partner_id, api_record(tx, one)) for one in reported])
 
 
 async def emit_event(tx: Tx, event_type: str, donation: Donation) -> None:

@@ -182,18 +182,18 @@ def _count_query(put: _Arguments, mine: str, given: Mapping[str, object]) -> str
 def _tally_query(put: _Arguments, mine: str, filters: DonationFilters) -> str:
     """Added up by whole days; what they are too many or too few by at the ends of the range is counted."""
     whole, parts = _days(filters.start, filters.end)
-    kept = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
+    stored = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
     sums = ["select 0::bigint as n"]
     if whole is not None:
         first, last = whole
         days = [*([f"day >= {put(first.date())}"] if first else []), *([f"day < {put(last.date())}"] if last else [])]
-        same = [f"{name} = {put(value)}" for name, value in kept.items()]
-        tally = [] if "organisation_id" in kept else [f"organisation_id = {put(_ALL)}"]
+        same = [f"{name} = {put(value)}" for name, value in stored.items()]
+        tally = [] if "organisation_id" in stored else [f"organisation_id = {put(_ALL)}"]
         for table, conditions in (("donation_tally", tally), ("donation_tally_change", [])):
             where = " and ".join([f"partner_id = {mine}", *conditions, *same, *days])
             sums.append(f"select sum(n) from {table} where {where}")
     for sign, since, until in parts:
-        counts = _counts(put, mine, {**kept, "start": since, "end": until})
+        counts = _counts(put, mine, {**stored, "start": since, "end": until})
         sums += [f"select {sign} {count}" for count in counts]
     return f"select coalesce(sum(n), 0)::bigint as total from ({' union all '.join(sums)}) added"
 

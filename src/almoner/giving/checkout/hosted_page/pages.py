@@ -179,15 +179,15 @@ class DonationPages:
         """On to the provider; to the code, when the brakes ask whether a person gives; or back for a while (H6)."""
         browser = device_cookie.visitor_of(opened.request, self._vault)
         try:
-            begun = await self._begin(opened, typed, gift, browser)
+            started = await self._begin(opened, typed, gift, browser)
         except ServiceUnavailable:
             return self._form(opened, typed, status=503, notice=FormNotice("give.busy", alert=True))
         except RateLimited as wait:
             response = self._form(opened, typed, status=429, notice=self.views.rate_limit_notice(wait))
         else:
-            if begun is not None and begun.url is None:
-                return self._after(opened, begun)
-            response = redirect_to(f"/give/{opened.name}/code" if begun is None else str(begun.url))
+            if started is not None and started.url is None:
+                return self._after(opened, started)
+            response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
         form_cookie.store_form(response, self._vault, opened.id, opened.name, typed, seconds=_KEEPSAKE_SECONDS)
         return response
 

@@ -86,10 +86,10 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
     """All that the page shows. Raises NotFound."""
     session = await sessions.get_for_page(tx, session_id)
     gift = await donations.load_session_donation(tx, session.id)
-    tries = await payments.count_tries(tx, gift.donation.id) if gift.donation else 0
+    attempts = await payments.count_tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
     return SessionView(
-        session, partner, session.status_at(tx.now), await load_nonprofit(tx, session), gift, tries >= MAX_TRIES
+        session, partner, session.status_at(tx.now), await load_nonprofit(tx, session), gift, attempts >= MAX_TRIES
     )
 
 

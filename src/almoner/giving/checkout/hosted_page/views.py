@@ -144,7 +144,7 @@ class Views:
         self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
         """Where to transfer the gift, and under which reference; once it is confirmed, that it is waited for."""
-        language, told = self.language(giving), epc_qr_payload(transfer)
+        language, reported = self.language(giving), epc_qr_payload(transfer)
         return self._pages.page(
             "transfer.html",
             language,
@@ -152,7 +152,7 @@ class Views:
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
             transfer=transfer,
-            qr=_qr(told) if told else None,
+            qr=_qr(reported) if reported else None,
             notice=notice,
             action=f"{action}/transfer",
             back=action,

@@ -44,11 +44,11 @@ async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) ->
 )
 async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
     """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-    wish = service.DonationSessionRequest(
+    change = service.DonationSessionRequest(
         body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
     )
     assert call.claim is not None, "every POST with a key has a claim"
-    return await service.create(call.tx, call.claim, call.trace, wish)
+    return await service.create(call.tx, call.claim, call.trace, change)
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")

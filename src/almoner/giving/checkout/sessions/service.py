@@ -39,67 +39,67 @@ class DonationSessionRequest:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, wish: DonationSessionRequest) -> DonationSessionOut:
+async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, change: DonationSessionRequest) -> DonationSessionOut:
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
     ``Claim.settle`` raises.
     """
-    organisation_id, user_id, host = _parse_request(tx, wish)
+    organisation_id, user_id, host = _parse_request(tx, change)
     session = DonationSession(
         tx.new_id(),
         claim.partner.id,
         organisation_id,
         user_id,
         "open",
-        wish.language,
-        wish.currency,
-        wish.success_url,
-        wish.metadata,
+        change.language,
+        change.currency,
+        change.success_url,
+        change.metadata,
         tx.now,
         tx.now + domain.LIFETIME,
     )
-    new = NewSession(session, host, wish.currency in WORLD_CURRENCIES, _countries_with(wish.currency))
+    new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
     answer = schemas.session_out(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = trace.values(tx, answer.id)
     outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), entry, new)
     claim.resolve_outcome(tx, outcome)
     if not outcome["made"]:
-        _raise_refusal(outcome, wish)
+        _raise_refusal(outcome, change)
     return answer
 
 
-def _parse_request(tx: Tx, wish: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
+def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
     """Organisation, user and host of the address to return to; what can be said without the database."""
     sandbox = tx.deployment.sandbox
-    named = triggers.strip_trigger(wish.organisation_id) if sandbox else wish.organisation_id
+    named = triggers.strip_trigger(change.organisation_id) if sandbox else change.organisation_id
     if (organisation_id := tx.ids.parse("organisation", named)) is None:
-        raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
-    user_id = None if wish.user_id is None else tx.ids.parse("user", wish.user_id)
-    if wish.user_id is not None and user_id is None:
-        raise domain.UserNotFound(_names_nothing("userId", wish.user_id, "user"))
-    if wish.metadata and (found := metadata_rules.metadata_problems(wish.metadata)):
+        raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
+    user_id = None if change.user_id is None else tx.ids.parse("user", change.user_id)
+    if change.user_id is not None and user_id is None:
+        raise domain.UserNotFound(_names_nothing("userId", change.user_id, "user"))
+    if change.metadata and (found := metadata_rules.metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
-    if wish.success_url is None:
+    if change.success_url is None:
         return organisation_id, user_id, None
-    target = addresses.parse_target(wish.success_url, ANY_PORT)
+    target = addresses.parse_target(change.success_url, ANY_PORT)
     if target.loopback and not sandbox:
         raise IncorrectParams("body.successUrl must have a public address")
     return organisation_id, user_id, target.host
 
 
-def _raise_refusal(outcome: Record, wish: DonationSessionRequest) -> None:
+def _raise_refusal(outcome: Record, change: DonationSessionRequest) -> None:
     """Say why nothing was made."""
     if outcome["receives"] is None:
-        raise domain.OrganisationNotFound(_names_nothing("organisationId", wish.organisation_id, "organisation"))
+        raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
     if not outcome["user_known"]:
-        raise domain.UserNotFound(_names_nothing("userId", str(wish.user_id), "user"))
+        raise domain.UserNotFound(_names_nothing("userId", str(change.user_id), "user"))
     if not outcome["receives"]:
         raise domain.CannotAcceptDonations
     reasons = []
     if not outcome["takes_currency"]:
-        reasons.append(f"body.currency {wish.currency} is not one that this organisation receives")
+        reasons.append(f"body.currency {change.currency} is not one that this organisation receives")
     if not outcome["host_allowed"]:
         reasons.append("body.successUrl must name a host that is registered for your account")
     raise IncorrectParams(*reasons)

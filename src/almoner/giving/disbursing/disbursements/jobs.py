@@ -34,8 +34,8 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at the buckets of the nonprofits that the events are about."""
     jobs = {}
     for event in events:
-        told = msgspec.convert(event.record(), _OrganisationRecord)
-        organisation_id = tx.ids.parse("organisation", told.organisation_id)
+        reported = msgspec.convert(event.record(), _OrganisationRecord)
+        organisation_id = tx.ids.parse("organisation", reported.organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             key = f"{event.partner_id}:{organisation_id}"
             payload = {"partner": str(event.partner_id), "organisation": str(organisation_id)}
@@ -61,17 +61,19 @@ async def collect_batches(rules: DisbursementRules, work: JobContext, job: Job) 
 async def run_disbursements(rules: DisbursementRules, telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
     """Run the payouts; what the books refuse is logged, and keeps nothing else back."""
     ran = await flows.run_disbursements(work.db, rules)
-    for disbursement_id, said in ran.refused:
+    for disbursement_id, stated in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
-        telemetry.log("payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, said=said)
+        telemetry.log("payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, said=stated)
     return JobDone()
 
 
 async def place_hold(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
     """Hold payouts to a nonprofit back by rule."""
-    told = job.payload
-    partner, organisation_id = Partner(UUID(told["partner"])), UUID(told["organisation"])
-    await flows.hold_by_rule(work.db, partner, organisation_id, name=told["name"], note=told["note"], rules=rules)
+    reported = job.payload
+    partner, organisation_id = Partner(UUID(reported["partner"])), UUID(reported["organisation"])
+    await flows.hold_by_rule(
+        work.db, partner, organisation_id, name=reported["name"], note=reported["note"], rules=rules
+    )
     return JobDone()
 
 

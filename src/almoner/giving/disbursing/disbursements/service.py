@@ -215,7 +215,7 @@ def _ensure_sent(held: Disbursement) -> None:
 
 
 async def confirm_paid(
-    tx: Tx, disbursement_id: UUID, said: PaidConfirmation | None = None, *, limit: int = BATCH
+    tx: Tx, disbursement_id: UUID, stated: PaidConfirmation | None = None, *, limit: int = BATCH
 ) -> Disbursement:
     """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
 
@@ -224,9 +224,9 @@ async def confirm_paid(
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
-    if said is not None:
+    if stated is not None:
         try:
-            await store.insert_confirmation(tx, ALL_PARTNERS, held, said)
+            await store.insert_confirmation(tx, ALL_PARTNERS, held, stated)
         except CheckViolationError as refused:
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
@@ -408,5 +408,5 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
 
     ``name``: of its schedule. Whatever a bucket waits for may have ended meanwhile, so none is left out.
     """
-    began = await store.waiting_since(tx, ALL_PARTNERS, name)
-    return None if began is None else began.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY
+    started = await store.waiting_since(tx, ALL_PARTNERS, name)
+    return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

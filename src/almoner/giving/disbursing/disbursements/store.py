@@ -146,7 +146,7 @@ async def advance(tx: Tx, held: Disbursement, target: DisbursementStatus, return
     )
 
 
-async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, said: PaidConfirmation) -> None:
+async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, stated: PaidConfirmation) -> None:
     """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
@@ -157,10 +157,10 @@ async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, s
         """,
         held.id,
         held.money.minor,
-        said.single_approval_limit_minor,
-        said.by,
-        said.note,
-        *(said.second or (None, None)),
+        stated.single_approval_limit_minor,
+        stated.by,
+        stated.note,
+        *(stated.second or (None, None)),
         tx.now,
     )
 

@@ -37,13 +37,13 @@ class _VerificationRecord(msgspec.Struct):
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
     for event in events:
-        told = msgspec.convert(event.record(), _VerificationRecord)
-        verification_id = tx.ids.parse("monetarydonationverification", told.id)
+        reported = msgspec.convert(event.record(), _VerificationRecord)
+        verification_id = tx.ids.parse("monetarydonationverification", reported.id)
         if verification_id is None:
             continue
-        if told.status.awaiting_answer_from_organisation:
+        if reported.status.awaiting_answer_from_organisation:
             await service.enqueue_request(tx, verification_id)
-        elif told.status.type in ("rejected", "expired"):
+        elif reported.status.type in ("rejected", "expired"):
             await service.enqueue_name_erasure(tx, verification_id)
 
 

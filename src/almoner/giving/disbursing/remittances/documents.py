@@ -44,7 +44,7 @@ class RemittanceDocuments:
         """What the template reads."""
         rtl = language.direction == "rtl"
         of, payout = remittance.of, remittance.payout
-        said = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
+        stated = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),
@@ -55,7 +55,7 @@ class RemittanceDocuments:
             "issuer": directional_text(remittance.issuer, rtl=rtl),
             "organisation": directional_text(remittance.organisation, rtl=rtl),
             "said": language.text(
-                said, day=isolated_plain_text(formats.format_day(of, language.locale), language.direction)
+                stated, day=isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
             "amount_label": language.text("remittance.amount"),
             "amount": directional_text(_money(payout.money.minor, remittance, language), rtl=rtl),

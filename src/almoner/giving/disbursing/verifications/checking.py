@@ -153,8 +153,8 @@ async def ensure_clear(tx: Tx, held: Verification) -> None:
 
 async def recheck_disbursements(tx: Tx, held: Verification) -> None:
     """Payouts of the partner to the nonprofit have to look whether they wait."""
-    told = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
-    await outbox.emit(tx, held.partner_id, FLAGGED, told)
+    reported = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
+    await outbox.emit(tx, held.partner_id, FLAGGED, reported)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:

@@ -172,8 +172,8 @@ def flags_raised_by(before: Finding | None, now: Finding) -> Iterator[FlagKind]:
             yield "register_renamed"
     elif now.check == "compliance":
         seen = _matches(before) if before else {}
-        told = ((match, decision) for match, decision in _matches(now).items() if decision != "cleared")
-        if any(seen.get(match) not in (decision, "confirmed") for match, decision in told):
+        reported = ((match, decision) for match, decision in _matches(now).items() if decision != "cleared")
+        if any(seen.get(match) not in (decision, "confirmed") for match, decision in reported):
             yield "new_match"
 
 

@@ -39,8 +39,10 @@ class _OrganisationRecord(msgspec.Struct):
 
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of nonprofits."""
-    told = [tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationRecord).id) for event in events]
-    await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in told if one)))
+    reported = [
+        tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationRecord).id) for event in events
+    ]
+    await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 
 
 async def on_screenings_changed(tx: Tx, events: Sequence[Event]) -> None:

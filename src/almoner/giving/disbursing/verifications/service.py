@@ -76,12 +76,12 @@ async def create(
         raise domain.OrganisationNotFound(f"body.organisationId '{organisation_id[:100]}' names no organisation")
     if metadata and (problems := metadata_rules.metadata_problems(metadata)):
         raise domain.InvalidMetadata(*problems)
-    if (begun := await _expire_stale(tx, partner, organisation.id)) is not None:
-        return await _adopt(tx, begun, metadata, action)
+    if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
+        return await _adopt(tx, started, metadata, action)
     made = domain.new_verification(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
     if not await store.insert(tx, partner, made):
-        if (begun := await _expire_stale(tx, partner, organisation.id)) is not None:
-            return await _adopt(tx, begun, metadata, action)
+        if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
+            return await _adopt(tx, started, metadata, action)
         raise InvalidState(_CONCURRENT_VERIFICATION)
     await outbox.emit(tx, partner.id, domain.RECEIVED, api_record(tx, made))
     await transitions.enqueue_check(tx, made.id, action)
@@ -89,10 +89,10 @@ async def create(
 
 
 async def _adopt(
-    tx: Tx, begun: Verification, metadata: Mapping[str, str] | None, action: triggers.Action | None
+    tx: Tx, started: Verification, metadata: Mapping[str, str] | None, action: triggers.Action | None
 ) -> Verification:
     """The partner asks for what was begun when money came: it is answered as a new one."""
-    adopted = replace(begun, requested=True, metadata=metadata, updated_at=tx.now)
+    adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
     await store.adopt(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
@@ -319,12 +319,12 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
         raise InvalidState("the organisation has another one, which was begun when money came for it")
     await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, evidence, tx.now))
     try:
-        told = await transitions.store_transition(tx, reopened)
+        reported = await transitions.store_transition(tx, reopened)
     except asyncpg.UniqueViolationError:
         raise InvalidState(_CONCURRENT_VERIFICATION) from None
     await store.advance_checks(tx, reopened, domain.CHECKS)
     await transitions.enqueue_check(tx, reopened.id, None)
-    return told
+    return reported
 
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:

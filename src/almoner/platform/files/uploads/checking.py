@@ -46,10 +46,10 @@ class CheckerUnavailable(Exception):
 class Checker:
     """Checks files in children, a few at once. ``told`` hears how each check ended and how long it took, in seconds."""
 
-    def __init__(self, told: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
+    def __init__(self, reported: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._fork_server = _ForkServer()
-        self._told = told
+        self._told = reported
 
     async def check(
         self,
@@ -66,25 +66,25 @@ class Checker:
         Raises FiletypeNotSupported.
         """
         async with self._turn:
-            began = monotonic()
+            started = monotonic()
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
-            kept = None
+            stored = None
             try:
-                said = await run_detached(
+                stated = await run_detached(
                     lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
                 )
-                outcome = "killed" if said is None else "refused" if "refused" in said else "accepted"
-                self._told(outcome, monotonic() - began)
-                if said is None:
+                outcome = "killed" if stated is None else "refused" if "refused" in stated else "accepted"
+                self._told(outcome, monotonic() - started)
+                if stated is None:
                     raise FiletypeNotSupported(f"body.{field} cannot be read within the limits of time and memory")
-                if "refused" in said:
-                    raise FiletypeNotSupported(f"body.{field} {said['refused']}")
-                kept = target if said["rewritten"] else content
-                size, digest = await run_detached(lambda: _hash_file(kept))
+                if "refused" in stated:
+                    raise FiletypeNotSupported(f"body.{field} {stated['refused']}")
+                stored = target if stated["rewritten"] else content
+                size, digest = await run_detached(lambda: _hash_file(stored))
             finally:
-                if kept is not target:
+                if stored is not target:
                     target.close()
-        return CheckedFile(said["mediaType"], size, digest, kept, tuple(said["flags"]), fields or {})
+        return CheckedFile(stated["mediaType"], size, digest, stored, tuple(stated["flags"]), fields or {})
 
     def close(self) -> None:
         """End the fork server."""
@@ -115,16 +115,16 @@ class _ForkServer:
         """What the child says; None when it was stopped before it said anything. Raises CheckingFailed."""
         source.flush()
         task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
-        heard, said = os.pipe()
+        heard, stated = os.pipe()
         try:
-            self._begin(task, [source.fileno(), target.fileno(), said], heard)
-            os.close(said)
-            said = -1
+            self._begin(task, [source.fileno(), target.fileno(), stated], heard)
+            os.close(stated)
+            stated = -1
             return _read_verdict(heard)
         finally:
             os.close(heard)
-            if said != -1:
-                os.close(said)
+            if stated != -1:
+                os.close(stated)
 
     def _begin(self, task: bytes, files: list[int], heard: int) -> None:
         """Have a child started: one at a time, so that no two tasks lie in the socket. The server may be gone once."""
@@ -140,15 +140,15 @@ class _ForkServer:
         raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
 
     def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
+        ours, other = socket.socketpair()
+        with other:
             folder = str(Path(almoner.__file__).parents[1])
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BEGIN, folder, str(theirs.fileno())],
+                [sys.executable, "-I", "-c", _BEGIN, folder, str(other.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[other.fileno()],
                 env={},
                 cwd="/",
                 start_new_session=True,

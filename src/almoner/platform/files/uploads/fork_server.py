@@ -72,19 +72,19 @@ def _reap(running: dict[int, float]) -> None:
 
 def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoReturn:
     """The child's life."""
-    said: dict[str, Any] = {"refused": UNREADABLE}
+    stated: dict[str, Any] = {"refused": UNREADABLE}
     try:
         os.write(verdict, STARTED)
         confined = confine()
-        said = inspect_file(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
+        stated = inspect_file(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
             "confined": confined
         }
     except FileRefused as refused:
-        said = {"refused": str(refused)}
+        stated = {"refused": str(refused)}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
-        said["cause"] = type(error).__name__
+        stated["cause"] = type(error).__name__
     finally:
-        os.write(verdict, json.dumps(said).encode())
+        os.write(verdict, json.dumps(stated).encode())
         os._exit(0)
 
 
@@ -116,11 +116,11 @@ def _preload_parsers() -> None:
         ("PNG", image_checks.PNG, "RGBA"),
         ("PNG", image_checks.PNG, "P"),
     ):
-        drawn, made = BytesIO(), BytesIO()
-        Image.new(mode, (8, 6)).save(drawn, kind, exif=Image.Exif())
-        image_checks.rewrite_image(drawn.getvalue(), found, made, 4)
-        image_checks.rewrite_image(drawn.getvalue(), found, made, 4, square=True)
-        image_checks.rewrite_image(drawn.getvalue(), found, made, None)
+        debited, made = BytesIO(), BytesIO()
+        Image.new(mode, (8, 6)).save(debited, kind, exif=Image.Exif())
+        image_checks.rewrite_image(debited.getvalue(), found, made, 4)
+        image_checks.rewrite_image(debited.getvalue(), found, made, 4, square=True)
+        image_checks.rewrite_image(debited.getvalue(), found, made, None)
     page = BytesIO()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()

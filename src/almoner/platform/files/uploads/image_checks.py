@@ -95,10 +95,10 @@ def _strip_pixels(picture: Image.Image, mode: str) -> Image.Image:
 def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
     """What makes the picture upright. Damaged EXIF says nothing, and the picture is shown as it is."""
     try:
-        said = opened.getexif().get(_ORIENTATION)
+        stated = opened.getexif().get(_ORIENTATION)
     except Exception:  # noqa: BLE001 (as above)
         return None
-    return _UPRIGHT.get(said) if isinstance(said, int) else None
+    return _UPRIGHT.get(stated) if isinstance(stated, int) else None
 
 
 def _ensure_one_jpeg(content: bytes) -> None:

@@ -119,9 +119,9 @@ def _is_inline(value: Any) -> bool:
 
 def _flags_of(entries: dict[str, Any]) -> set[str]:
     """Flags of one dictionary."""
-    told = {_KEYS[key] for key in entries if key in _KEYS}
-    told |= {_ACTIONS[name] for name in (_name(entries.get("/S")),) if name in _ACTIONS}
-    return told | {_TYPES[name] for key in ("/Type", "/Subtype") if (name := _name(entries.get(key))) in _TYPES}
+    reported = {_KEYS[key] for key in entries if key in _KEYS}
+    reported |= {_ACTIONS[name] for name in (_name(entries.get("/S")),) if name in _ACTIONS}
+    return reported | {_TYPES[name] for key in ("/Type", "/Subtype") if (name := _name(entries.get(key))) in _TYPES}
 
 
 def _name(value: Any) -> str:

@@ -156,10 +156,10 @@ class ValidationSubmissionConfigurationPatch(PatchBody):
         )
 
 
-def _branding(said: BrandingIn | UnsetType | None) -> dict[str, Any]:
-    if said is None or said is UNSET:
+def _branding(stated: BrandingIn | UnsetType | None) -> dict[str, Any]:
+    if stated is None or stated is UNSET:
         return {}
-    return {"display_name": said.display_name, "primary_color": said.primary_color}
+    return {"display_name": stated.display_name, "primary_color": stated.primary_color}
 
 
 class ValidationSubmissionConfigurationsQuery(UnpagedQuery):

@@ -55,10 +55,10 @@ class ConfigurationInput:
 
     def given_fields(self) -> dict[str, Any]:
         """What is said."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in said.items()
+            for name, value in stated.items()
             if value is not UNSET
         }
 

@@ -88,8 +88,8 @@ class RetentionPeriods:
 
 def ensure_within_quota(held: Sequence[Document], new: Document) -> None:
     """Whether a record that has these documents may have a new one. Raises NoMoreDocuments, NoMoreRoom (U7)."""
-    kept = [document for document in held if document.deleted_at is None and document.id != new.id]
-    if len(kept) >= MAX_FILES:
+    stored = [document for document in held if document.deleted_at is None and document.id != new.id]
+    if len(stored) >= MAX_FILES:
         raise DocumentCountExceeded(f"body.file is one more than {MAX_FILES}")
-    if sum(document.size for document in kept) + new.size > MAX_TOTAL_BYTES:
+    if sum(document.size for document in stored) + new.size > MAX_TOTAL_BYTES:
         raise DocumentSizeExceeded(f"body.file would make the documents larger than {MAX_TOTAL_BYTES} bytes together")

@@ -87,14 +87,14 @@ async def _sweep(blobs: Blobs, work: JobContext, _job: Job) -> Result:
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """
-    wall = work.db.deployment.clock.real_now()
+    real_now = work.db.deployment.clock.real_now()
     try:
         unknown, newest = await _find_orphans(blobs, work)
         for listed in unknown:
-            if listed.since <= newest and listed.since < wall - DAY:
-                await _to_trash(blobs, work, listed.key, wall.date())
+            if listed.since <= newest and listed.since < real_now - DAY:
+                await _to_trash(blobs, work, listed.key, real_now.date())
         async for found in blobs.list_trashed():
-            if found.data_date <= wall.date() - timedelta(TRASH_DAYS):
+            if found.data_date <= real_now.date() - timedelta(TRASH_DAYS):
                 await blobs.purge_trashed(found)
                 async with work.db.write() as tx:
                     await service.record_untrashed(tx, found.key)

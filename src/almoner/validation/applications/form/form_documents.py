@@ -125,8 +125,8 @@ class FormDocumentPages(FormBase):
         """On to the next step."""
         opened = await self._here(request)
         await self.read_form(opened)
-        kept = await self.save_step(opened, "documents", lambda draft: replace(draft, documents=True))
-        return self.redirect_to_next_step(kept, "documents")
+        stored = await self.save_step(opened, "documents", lambda draft: replace(draft, documents=True))
+        return self.redirect_to_next_step(stored, "documents")
 
     async def _here(self, request: Request) -> FormRequest:
         """The form, where documents are asked for. Raises NotAsked."""

@@ -157,10 +157,10 @@ class FormPages(FormBase):
             return self.views.countries(opened.face, codes, "", {"country": "apply.problem.country.missing"})
         if problems:
             return self.views.unlisted(opened.face, given, registries, problems)
-        kept = await self.save_step(
+        stored = await self.save_step(
             opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given)
         )
-        return self.redirect_to_next_step(kept, "nonprofit")
+        return self.redirect_to_next_step(stored, "nonprofit")
 
     @render_errors
     async def person(self, request: Request) -> Response:

@@ -64,9 +64,9 @@ class FormViews:
         **context: Any,
     ) -> HTMLResponse:
         """A page. ``problems``: keys, or texts that are ready; ``values``: what their texts and the notice name."""
-        language, told = face.language, dict(values or {})
+        language, reported = face.language, dict(values or {})
         shown = {
-            field: problem if isinstance(problem, Markup) else language.html(problem, **told)
+            field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
             for field, problem in (problems or {}).items()
         }
         return self.pages.page(
@@ -75,7 +75,7 @@ class FormViews:
             status=status,
             form=self._form(face, name),
             problems=shown,
-            notice=language.html(notice.key, **told) if notice else None,
+            notice=language.html(notice.key, **reported) if notice else None,
             alert=bool(notice and notice.alert),
             **{"page_name": name, **context},
         )
@@ -108,9 +108,9 @@ class FormViews:
     def start(self, face: FormContext, notice: Notice | None = None) -> Response:
         """What the form asks for, or how far it is."""
         draft, configuration = face.application.draft, face.application.configuration
-        begun = any(drafts.is_step_done(step, draft, configuration) for step in drafts.steps_of(configuration))
+        started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.steps_of(configuration))
         following = face.step_url(drafts.first_open_step(draft, configuration))
-        return self.page(face, "apply_start.html", "start", notice=notice, begun=begun, next=following)
+        return self.page(face, "apply_start.html", "start", notice=notice, begun=started, next=following)
 
     def nonprofit(
         self,
@@ -214,13 +214,13 @@ class FormViews:
         """The partner's own questions."""
         fields, tag = face.application.configuration.partner_fields, face.language.catalogue
         labels = {f"q-{field.id}": label_in(field.labels, tag) for field in fields}
-        told = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
+        reported = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
         return self.page(
             face,
             "apply_questions.html",
             "questions",
             status=422 if problems else 200,
-            problems=told,
+            problems=reported,
             questions=[_question(field, labels[f"q-{field.id}"], answers.get(field.id, ""), tag) for field in fields],
         )
 

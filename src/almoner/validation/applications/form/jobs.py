@@ -43,24 +43,24 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
 async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
     """All checks of applications have ended."""
     for event in events:
-        told = msgspec.convert(event.record(), submissions_domain.SubmissionDecided)
-        if told.status != "pending":
-            await notify_applicant(tx, told.submission, told.status, of=str(told.id))
+        reported = msgspec.convert(event.record(), submissions_domain.SubmissionDecided)
+        if reported.status != "pending":
+            await notify_applicant(tx, reported.submission, reported.status, of=str(reported.id))
 
 
 async def on_appeal_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Appeals were made or decided."""
     for event in events:
-        told = msgspec.convert(event.record(), appeals_domain.AppealChanged)
-        await notify_applicant(tx, told.submission, _OF_APPEALS[told.status], of=str(told.appeal))
+        reported = msgspec.convert(event.record(), appeals_domain.AppealChanged)
+        await notify_applicant(tx, reported.submission, _OF_APPEALS[reported.status], of=str(reported.appeal))
 
 
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        told = msgspec.convert(event.record(), documents_domain.DocumentScanned)
-        if not told.clean:
-            await notifications.notify_document_rejected(tx, told.document)
+        reported = msgspec.convert(event.record(), documents_domain.DocumentScanned)
+        if not reported.clean:
+            await notifications.notify_document_rejected(tx, reported.document)
 
 
 reactions: Final = (
@@ -83,16 +83,16 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
         return await mailing.send_mail(transport, mail, job)
 
     async def write(work: JobContext, job: Job) -> Result:
-        said = job.payload
-        if (kind := said["kind"]) not in get_args(NotificationKind):
+        stated = job.payload
+        if (kind := stated["kind"]) not in get_args(NotificationKind):
             return JobDropped(f"there is no mail that says {kind}")
         async with work.db.read() as tx:
             mail = await status_emails.build_status_email(
-                tx, pages, UUID(said["submission"]), cast("NotificationKind", kind), said["of"], job.due_at
+                tx, pages, UUID(stated["submission"]), cast("NotificationKind", kind), stated["of"], job.due_at
             )
         if mail is None and kind == "missing":
             async with work.db.write() as tx:
-                await notifications.schedule_missing_check(tx, UUID(said["submission"]), said["of"])
+                await notifications.schedule_missing_check(tx, UUID(stated["submission"]), stated["of"])
         return await mailing.send_mail(transport, mail, job)
 
     return {service.HAND_OVER: hand_over, NOTIFY_APPLICANT: write}

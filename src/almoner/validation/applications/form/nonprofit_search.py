@@ -36,13 +36,13 @@ class NonprofitSearch:
         if found is None:
             return nothing
         chosen = application.draft.organisation
-        bodies = [
+        organisations = [
             view_models.organisation_card(tx, one, language.locale, chosen=one.id == chosen)
             for one in found.organisations
         ]
-        count = len(bodies)
-        told = language.html("apply.nonprofit.found", count=count) if count else _no_results_text(face)
-        return {"bodies": bodies, "more": found.total > count, "found": told}
+        count = len(organisations)
+        reported = language.html("apply.nonprofit.found", count=count) if count else _no_results_text(face)
+        return {"bodies": organisations, "more": found.total > count, "found": reported}
 
 
 def _no_results_text(face: FormContext) -> Markup:

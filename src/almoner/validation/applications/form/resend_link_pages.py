@@ -52,13 +52,13 @@ class LinkPages(FormBase):
             return self._page(request, visit.csrf, "later")
         return redirect_to(f"/{STATUS_PAGE}/{name}/link?why={_reason_of(request)}&did=sent")
 
-    def _page(self, request: Request, csrf: str, said: Literal["sent", "later"] | None) -> Response:
+    def _page(self, request: Request, csrf: str, stated: Literal["sent", "later"] | None) -> Response:
         return self.views.pages.page(
             "application_link.html",
             self.views.pages.language(request.state.language),
-            status=429 if said == "later" else 200,
+            status=429 if stated == "later" else 200,
             why=_reason_of(request),
-            said=said,
+            said=stated,
             csrf=csrf,
             action=f"{request.url.path}?why={_reason_of(request)}",
         )

@@ -91,11 +91,13 @@ def failure_reason_keys(submission: Submission) -> list[str]:
 
 
 def _reason(check: Check, submission: Submission) -> str:
-    told: Any = (submission.failure_reasons or {}).get(check) or {}
+    reported: Any = (submission.failure_reasons or {}).get(check) or {}
     parts = submission.check_records
     match check:
         case "validation_request":
-            code = submissions_domain.nonprofit_rejection_reason(parts) or told.get("rejectionReasonCode") or "other"
+            code = (
+                submissions_domain.nonprofit_rejection_reason(parts) or reported.get("rejectionReasonCode") or "other"
+            )
             return f"applied.reason.request.{code}"
         case "agent_verification":
             code = (parts.agent.rejection_code if parts.agent else None) or "other"

@@ -143,7 +143,7 @@ class StatusViews:
         submission, language = known.submission, self._pages.language(known.language)
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
-        told = {name: isolated(value) for name, value in values.items()}
+        reported = {name: isolated(value) for name, value in values.items()}
         kinds = status.open_document_checks(submission)
         return self._pages.page(
             "application.html",
@@ -170,8 +170,8 @@ class StatusViews:
             email=values["email"],
             sender=sender,
             number=self._number(known, names, typed),
-            problems={field: language.html(key, **told) for field, key in problems.items()},
-            notice=language.html(notice, **told) if notice else None,
+            problems={field: language.html(key, **reported) for field, key in problems.items()},
+            notice=language.html(notice, **reported) if notice else None,
             late=late,
         )
 

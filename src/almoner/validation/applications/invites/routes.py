@@ -33,8 +33,8 @@ async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) 
 @routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))
 async def create_validation_invite(call: ApiCall, body: ValidationInviteIn) -> ValidationInviteOut:
     """Invite an applicant to the hosted form: one link for one submission, open for seven days."""
-    wish = service.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
-    return invite_out(call.tx, await service.create(call.tx, call.partner, wish))
+    change = service.InviteInput(body.redirect_url, body.metadata, body.language, body.hosted_config_id)
+    return invite_out(call.tx, await service.create(call.tx, call.partner, change))
 
 
 @routes.get("/v1/validation-invites/{id}", key=SECRET, scope="validation_invites:read")

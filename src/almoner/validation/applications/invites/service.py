@@ -33,17 +33,20 @@ class InviteInput:
     configuration_id: str | None = None
 
 
-async def create(tx: Tx, partner: Partner, wish: InviteInput) -> Invite:
+async def create(tx: Tx, partner: Partner, change: InviteInput) -> Invite:
     """A new invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
-    if found := [*metadata_rules.metadata_problems(wish.metadata or {}), *await _redirect_problems(tx, partner, wish)]:
+    if found := [
+        *metadata_rules.metadata_problems(change.metadata or {}),
+        *await _redirect_problems(tx, partner, change),
+    ]:
         raise IncorrectParams(*found)
     invite = Invite(
         tx.new_id(),
         partner.id,
-        await _configuration_id(tx, partner, wish.configuration_id),
-        wish.redirect_url,
-        wish.language,
-        wish.metadata,
+        await _configuration_id(tx, partner, change.configuration_id),
+        change.redirect_url,
+        change.language,
+        change.metadata,
         "open",
         tx.now,
         tx.now + domain.LIFETIME,
@@ -52,10 +55,10 @@ async def create(tx: Tx, partner: Partner, wish: InviteInput) -> Invite:
     return invite
 
 
-async def _redirect_problems(tx: Tx, partner: Partner, wish: InviteInput) -> list[str]:
-    if wish.redirect_url is None:
+async def _redirect_problems(tx: Tx, partner: Partner, change: InviteInput) -> list[str]:
+    if change.redirect_url is None:
         return []
-    target = addresses.parse_target(wish.redirect_url, ANY_PORT)
+    target = addresses.parse_target(change.redirect_url, ANY_PORT)
     if target.loopback and not tx.deployment.sandbox:
         return ["body.redirectUrl must have a public address"]
     hosts = (await partners.get(tx, partner)).redirect_hosts

@@ -18,13 +18,13 @@ from almoner.validation.applications.submission_documents import store
 BATCH: Final = 500
 
 
-async def delete_expired(kept: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
     due = await documents.lock_due(tx, limit)
     ends = await store.list_outcomes(tx, ALL_PARTNERS, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
-        until = kept.keep_until(document.created_at, ends.get(document.id, []))
+        until = stored.keep_until(document.created_at, ends.get(document.id, []))
         if until is not None and until <= tx.now:
             await documents.delete(tx, ALL_PARTNERS, document.id)
         else:
@@ -34,10 +34,10 @@ async def delete_expired(kept: RetentionPeriods, tx: Tx, limit: int = BATCH) -> 
     return len(due)
 
 
-def schedules(kept: RetentionPeriods) -> Sequence[Schedule]:
+def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
     """The sweep, once a day."""
     return (
         Schedule(
-            "documents.forget_decided", documents.next_check, partial(delete_expired, kept), every=timedelta(days=1)
+            "documents.forget_decided", documents.next_check, partial(delete_expired, stored), every=timedelta(days=1)
         ),
     )

@@ -330,14 +330,14 @@ class NonprofitInput:
 
     def missing_fields(self) -> list[str]:
         """The members, as bodies name them, that are needed and not said."""
-        said = {
+        stated = {
             "organisationName": self.name,
             "registryName": self.registry_name,
             "registryId": self.registry_number,
             "website": self.website,
             "countryCode": self.country_code,
         }
-        return [name for name, value in said.items() if not value]
+        return [name for name, value in stated.items() if not value]
 
 
 @dataclass(frozen=True, slots=True)

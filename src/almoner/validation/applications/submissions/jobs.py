@@ -36,8 +36,8 @@ async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
 async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Configurations were changed."""
     for event in events:
-        told = msgspec.convert(event.record(), ConfigurationChanged)
-        await service.propagate_configuration_change(tx, Partner(told.partner), told.configuration)
+        reported = msgspec.convert(event.record(), ConfigurationChanged)
+        await service.propagate_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
 def _reaction_of(check: Check, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:

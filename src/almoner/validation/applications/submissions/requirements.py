@@ -66,10 +66,10 @@ class Requirement:
     @property
     def message(self) -> str:
         """In English, for partners; pages have their own words."""
-        told = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
-        if not told:
+        reported = [REVIEW_REASONS[reason] for reason in self.reasons if reason in REVIEW_REASONS]
+        if not reported:
             return MESSAGES[self.code]
-        return f"{MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(told)}"
+        return f"{MESSAGES[self.code]}. {self.registry_name}, {self.registry_number}: {' '.join(reported)}"
 
     @property
     def kind(self) -> str:

@@ -103,8 +103,8 @@ def _ensure_may_apply(body: ValidationSubmissionIn) -> None:
     if body.validation_invite_id is None:
         wrong.append("a publishable key applies with an open invite: body.validationInviteId is required")
     # What the partner says of the invite, and what the partner has asked before, are not the applicant's to say.
-    said = {"metadata": body.metadata, "validationRequestId": body.validation_request_id}
-    wrong += [f"body.{name} needs the secret key" for name, value in said.items() if value is not None]
+    stated = {"metadata": body.metadata, "validationRequestId": body.validation_request_id}
+    wrong += [f"body.{name} needs the secret key" for name, value in stated.items() if value is not None]
     if wrong:
         raise Forbidden(*wrong)
 

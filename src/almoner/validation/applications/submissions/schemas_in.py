@@ -150,13 +150,13 @@ class ValidationSubmissionIn(RequestBody):
 
     def to_input(self) -> SubmissionInput:
         """What is handed in."""
-        said = (self.organisation_name, self.registry_name, self.registry_id, self.website, self.country_code)
+        stated = (self.organisation_name, self.registry_name, self.registry_id, self.website, self.country_code)
         return SubmissionInput(
             configuration_id=self.configuration_id,
             validation_invite_id=self.validation_invite_id,
             organisation_id=self.organisation_id,
             validation_request_id=self.validation_request_id,
-            details=NonprofitInput(*said) if any(said) else None,
+            details=NonprofitInput(*stated) if any(stated) else None,
             language=self.language,
             first_name=self.first_name,
             last_name=self.last_name,

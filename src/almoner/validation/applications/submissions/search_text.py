@@ -18,8 +18,8 @@ def text_of(names: Iterable[str], number: str | None) -> str:
 
 def number_text(number: str | None) -> str:
     """A number as it was given and in one piece: ``85-0196605`` is found as ``850196605``, too."""
-    said = search_text(number)
-    return " ".join(dict.fromkeys((said, said.replace(" ", ""))))
+    stated = search_text(number)
+    return " ".join(dict.fromkeys((stated, stated.replace(" ", ""))))
 
 
 def search_words_of(query: str | None) -> tuple[str, ...]:

@@ -156,10 +156,10 @@ def _problems(asked: SubmissionInput, configuration: Configuration) -> list[str]
         missing = (asked.details or NonprofitInput()).missing_fields() + ([] if said_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
     if configuration.runs_check("agent_verification"):
-        said = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
+        stated = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
         wrong += [
             f"body.{name} is required: the configuration verifies the agent"
-            for name, value in said.items()
+            for name, value in stated.items()
             if not value
         ]
     if asked.metadata:
@@ -197,13 +197,13 @@ async def _find_nonprofit(
     return _NonprofitSubject(None, await validation_requests.create(tx, partner, details))
 
 
-def _complete_details(said: NonprofitInput) -> validation_requests_domain.NonprofitDetails:
+def _complete_details(stated: NonprofitInput) -> validation_requests_domain.NonprofitDetails:
     return validation_requests_domain.NonprofitDetails(
-        said.name or "",
-        said.registry_name or "",
-        said.registry_number or "",
-        said.website or "",
-        said.country_code or "",
+        stated.name or "",
+        stated.registry_name or "",
+        stated.registry_number or "",
+        stated.website or "",
+        stated.country_code or "",
     )
 
 

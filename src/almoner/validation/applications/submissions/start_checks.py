@@ -32,7 +32,7 @@ async def start_agent_verification(
     """The agent verification, where the configuration asks for one."""
     if not configuration.runs_check("agent_verification"):
         return None
-    said = Agent(
+    stated = Agent(
         asked.first_name or "",
         asked.last_name or "",
         asked.email or "",
@@ -43,7 +43,9 @@ async def start_agent_verification(
         language,
     )
     by = configuration.display_name  # as its form and its mails call the partner
-    return (await agents.create(tx, partner, said, email_check=configuration.email_verification, requester_name=by)).id
+    return (
+        await agents.create(tx, partner, stated, email_check=configuration.email_verification, requester_name=by)
+    ).id
 
 
 async def start_monitoring(tx: Tx, partner: Partner, configuration: Configuration, whom: CheckSubject) -> UUID | None:
@@ -61,10 +63,10 @@ async def start_eligibility(
     """The eligibility subscription, where the configuration asks for one. Raises InvalidSubTags."""
     if not configuration.runs_check("eligibility"):
         return None
-    wish = eligibility_domain.SubscriptionInput(
+    change = eligibility_domain.SubscriptionInput(
         whom.organisation_id, whom.request_id, asked.suggested_activity_sub_tags, None, configuration.id
     )
     try:
-        return (await eligibility.create(tx, partner, wish)).id
+        return (await eligibility.create(tx, partner, change)).id
     except eligibility_domain.InvalidSubTags as unknown:
         raise domain.InvalidSubTags(*unknown.reasons) from None

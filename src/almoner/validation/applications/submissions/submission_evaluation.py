@@ -58,9 +58,9 @@ async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submiss
     """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
     if not await store.update_status(tx, new, held.status):
         raise LookupError(f"submission {new.id} is not where its holder saw it")
-    told = await _emit_changed(tx, new)
+    reported = await _emit_changed(tx, new)
     if new.status in _OUTCOME_EVENTS:
-        await outbox.emit(tx, new.partner_id, _OUTCOME_EVENTS[new.status], told)
+        await outbox.emit(tx, new.partner_id, _OUTCOME_EVENTS[new.status], reported)
     return new
 
 
@@ -74,10 +74,10 @@ async def update_failure_reasons(tx: Tx, held: Submission) -> Submission:
 
 async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
     """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
-    told = schemas.submission_out(tx, new)
-    await outbox.emit(tx, new.partner_id, domain.UPDATED, told)
+    reported = schemas.submission_out(tx, new)
+    await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
     await outbox.emit(tx, new.partner_id, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status))
-    return told
+    return reported
 
 
 def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:

@@ -118,14 +118,14 @@ class Review:
     status: Status
     ended_at: datetime | None
 
-    def claimant_at(self, wall: datetime) -> str | None:
+    def claimant_at(self, real_now: datetime) -> str | None:
         """Who alone may decide it at this (real) time."""
-        held = self.status == "open" and self.claimed_until is not None and wall < self.claimed_until
+        held = self.status == "open" and self.claimed_until is not None and real_now < self.claimed_until
         return self.claimed_by if held else None
 
-    def claimed_by_other(self, by: str, wall: datetime) -> bool:
+    def claimed_by_other(self, by: str, real_now: datetime) -> bool:
         """Whether somebody else than ``by`` holds it."""
-        return self.claimant_at(wall) not in (None, by)
+        return self.claimant_at(real_now) not in (None, by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,8 @@ async def store_transition(tx: Tx, moved: EligibilitySubscription, *, stays: boo
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Store the end of a locked one, and let who waits for it know."""
     await store_transition(tx, subscription)
-    told = {"id": tx.ids.text("eligibilitysubscription", subscription.id)}
-    await outbox.emit(tx, subscription.partner_id, ENDED, told)
+    reported = {"id": tx.ids.text("eligibilitysubscription", subscription.id)}
+    await outbox.emit(tx, subscription.partner_id, ENDED, reported)
 
 
 async def emit_updated(tx: Tx, subscription: EligibilitySubscription) -> None:

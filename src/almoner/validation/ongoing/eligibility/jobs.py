@@ -29,13 +29,13 @@ async def evaluate(work: JobContext, job: Job) -> Result:
 
 async def reevaluate(work: JobContext, job: Job) -> Result:
     """Have the next subscriptions of a configuration, or of all, evaluated anew, the others by a job of their own."""
-    said = job.payload
-    partner = Partner(UUID(said["partner"])) if said["partner"] else None
-    configuration, last = (UUID(said[name]) if said[name] else None for name in ("configuration", "after"))
+    stated = job.payload
+    partner = Partner(UUID(stated["partner"])) if stated["partner"] else None
+    configuration, last = (UUID(stated[name]) if stated[name] else None for name in ("configuration", "after"))
     async with work.db.write() as tx:
         after = await service.reevaluate_batch(tx, partner, configuration, last)
         if after is not None:
-            await queue.enqueue(tx, service.REEVALUATE, {**said, "after": str(after)})
+            await queue.enqueue(tx, service.REEVALUATE, {**stated, "after": str(after)})
     return JobDone()
 
 

@@ -42,16 +42,16 @@ async def rescreen(screener: Screener, work: JobContext, job: Job, *, at_most: i
     However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
     ended, and would begin anew for ever.
     """
-    said = RescreeningProgress(**job.payload)
-    follow = _rescreen_ended if said.stage == "ended" else _rescreen_added
-    after = await follow(screener, work, UUID(said.load), UUID(said.after) if said.after else _FIRST, at_most)
+    stated = RescreeningProgress(**job.payload)
+    follow = _rescreen_ended if stated.stage == "ended" else _rescreen_added
+    after = await follow(screener, work, UUID(stated.load), UUID(stated.after) if stated.after else _FIRST, at_most)
     async with work.db.write() as tx:
         if after is not None:
-            await queue.enqueue(tx, service.RESCREEN, asdict(replace(said, after=str(after))))
-        elif said.stage == "ended":
-            await queue.enqueue(tx, service.RESCREEN, asdict(RescreeningProgress(said.load, "brought")))
+            await queue.enqueue(tx, service.RESCREEN, asdict(replace(stated, after=str(after))))
+        elif stated.stage == "ended":
+            await queue.enqueue(tx, service.RESCREEN, asdict(RescreeningProgress(stated.load, "brought")))
         else:
-            await screenings.emit_compared(tx, UUID(said.load))
+            await screenings.emit_compared(tx, UUID(stated.load))
     return JobDone()
 
 

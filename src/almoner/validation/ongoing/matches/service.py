@@ -147,11 +147,11 @@ async def _apply_earlier_decisions(
         twin = decided.get(_comparison_key(match))
         if twin is None or (await reviews.history_of(tx, subject_of(match))).decisions:
             continue
-        said = (await reviews.history_of(tx, subject_of(twin))).decisions
-        if said and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
-            named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {said[-1].decision.note}"
+        stated = (await reviews.history_of(tx, subject_of(twin))).decisions
+        if stated and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
+            named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
             await reviews.record_decision(
-                tx, subject_of(match), replace(said[-1].decision, note=named[:MAX_NOTE_LENGTH])
+                tx, subject_of(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
             )
             answered[match.id] = replace(match, decision=twin.decision, awaiting_review=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])

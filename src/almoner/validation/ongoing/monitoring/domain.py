@@ -90,8 +90,8 @@ class MonitoringResults:
     def as_json(self) -> dict[str, str]:
         """The members that are known, by their names on the wire."""
         known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.active}
-        said = {name: value for name, value in known.items() if value is not None}
-        return {**said, **{str(category): str(status) for category, status in self.categories.items()}}
+        stated = {name: value for name, value in known.items() if value is not None}
+        return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
 def parse_results(known: Mapping[str, str]) -> MonitoringResults:
@@ -244,10 +244,10 @@ class MonitoringSubscription:
     ) -> "MonitoringSubscription":
         """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
         before = self.simulated_results or MonitoringResults()
-        told = MonitoringResults(
+        reported = MonitoringResults(
             chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
         )
-        return replace(self, simulated_results=told, results=results_of(seen, told, flags))
+        return replace(self, simulated_results=reported, results=results_of(seen, reported, flags))
 
     def cancelled(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""

@@ -34,14 +34,14 @@ async def evaluate(screener: Screener, work: JobContext, job: Job) -> Result:
 
 async def reevaluate(work: JobContext, job: Job) -> Result:
     """Have the next subscriptions of a configuration judged anew, and after them the others by a job of their own."""
-    said = job.payload
-    partner, configuration = Partner(UUID(said["partner"])), UUID(said["configuration"])
+    stated = job.payload
+    partner, configuration = Partner(UUID(stated["partner"])), UUID(stated["configuration"])
     async with work.db.write() as tx:
         after = await service.reevaluate_batch(
-            tx, partner, configuration, UUID(said["after"]) if said["after"] else None
+            tx, partner, configuration, UUID(stated["after"]) if stated["after"] else None
         )
         if after is not None:
-            await queue.enqueue(tx, service.REEVALUATE, {**said, "after": str(after)})
+            await queue.enqueue(tx, service.REEVALUATE, {**stated, "after": str(after)})
     return JobDone()
 
 
@@ -60,9 +60,9 @@ async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
 
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of organisations that somebody follows."""
-    told = [tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationId).id) for event in events]
+    reported = [tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationId).id) for event in events]
     await service.propagate_organisation_changes(
-        tx, list(dict.fromkeys(one for one in told if one)), "register_changed"
+        tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
     )
 
 
@@ -76,8 +76,8 @@ async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
 async def on_list_compared(tx: Tx, events: Sequence[Event]) -> None:
     """All who are watched were compared with versions of lists."""
     for event in events:
-        told = msgspec.convert(event.record(), WatchlistLoadEvent)
-        await service.set_compared_version(tx, told.list, told.load)
+        reported = msgspec.convert(event.record(), WatchlistLoadEvent)
+        await service.set_compared_version(tx, reported.list, reported.load)
 
 
 class _OrganisationId(msgspec.Struct):

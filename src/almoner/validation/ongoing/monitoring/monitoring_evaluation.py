@@ -28,8 +28,8 @@ async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: 
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
-        told = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
-        await service.store_and_emit(tx, now, told, occasion, (), flags)
+        reported = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
+        await service.store_and_emit(tx, now, reported, occasion, (), flags)
 
 
 async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> MonitoringSubscription:

@@ -111,8 +111,8 @@ def with_newer_lists(
         return subscription
     newer = [source for source, at in since if at > subscription.screened_at]
     lists = {source.list for source in newer}
-    kept = [source for source in subscription.sources if source.list not in lists]
-    return replace(subscription, sources=tuple(sorted([*kept, *newer], key=lambda one: (one.list, one.category))))
+    stored = [source for source in subscription.sources if source.list not in lists]
+    return replace(subscription, sources=tuple(sorted([*stored, *newer], key=lambda one: (one.list, one.category))))
 
 
 async def compliance_flags_of(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:

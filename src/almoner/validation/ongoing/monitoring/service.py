@@ -289,8 +289,8 @@ async def store_transition(tx: Tx, held: MonitoringSubscription, new: Monitoring
     if not await store.update(tx, new, held.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
     if new.status != held.status:
-        told = {"id": tx.ids.text("monitoringsubscription", new.id)}
-        await outbox.emit(tx, new.partner_id, domain.STATUS_CHANGED, told)
+        reported = {"id": tx.ids.text("monitoringsubscription", new.id)}
+        await outbox.emit(tx, new.partner_id, domain.STATUS_CHANGED, reported)
 
 
 async def store_and_emit(
