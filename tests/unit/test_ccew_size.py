@@ -131,7 +131,7 @@ def test_bounded_memory(figures: Figures, tmp_path: Path, monkeypatch: pytest.Mo
     figures.write(
         "ccew-extract",
         "An extract of the Charity Commission, read and joined",
-        f"{organisations:,} charities and {rows - organisations:,} rows of four further tables, in no order of charities",
+        f"{organisations:,} charities and {rows - organisations:,} rows of four further tables, in no order",
         f"{worked:.0f} s of one processor, without the writing of the rows: {pace}",
         f"{took:.0f} s by the clock on a busy machine, of which {first:.0f} s until the first body",
         f"memory grew by {max(grown) / 2**20:.0f} MiB at most",
