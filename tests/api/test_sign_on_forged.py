@@ -150,7 +150,7 @@ async def test_the_provider_says_no_in_its_own_words(here: Setup, evil: HostileP
     away = await here.begin()
     back = {"state": state_of(away), "error": "access_denied", "error_description": "<b>Not today</b>"}
     no = await refused(here, here.finish(away, back))
-    assert (no.reason, no.told) == (Reason.DECLINED, "access_denied: <b>Not today</b>")
+    assert (no.reason, no.reported) == (Reason.DECLINED, "access_denied: <b>Not today</b>")
     assert evil.token_requests == []
     away = await here.begin()
     with pytest.raises(SsoRefused):

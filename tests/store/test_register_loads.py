@@ -15,7 +15,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, Load, LoadQuarantined
-from almoner.nonprofits.registers.load_checks import find_replaced_numbers, find_shrunken_parts, has_too_many_rejected
+from almoner.nonprofits.registers.load_checks import find_reduced_parts, find_replaced_numbers, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
@@ -278,11 +278,11 @@ async def test_words_of_loaded_names_are_in_the_dictionary(db: Database, paths: 
 
 
 def test_a_large_part_that_shrank_is_found_though_the_whole_did_not() -> None:
-    assert find_shrunken_parts({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
+    assert find_reduced_parts({"WY": 100, "CA": 10_000}, {"WY": 89, "CA": 10_000}) == [
         "part 'WY' has 89 rows where it had 100"
     ]
-    assert find_shrunken_parts({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
-    assert find_shrunken_parts({}, {"WY": 5}) == []
+    assert find_reduced_parts({"AA": 3, "CA": 10_000}, {"AA": 1, "CA": 10_000}) == []
+    assert find_reduced_parts({}, {"WY": 5}) == []
 
 
 def test_nine_tenths_of_the_numbers_stay() -> None:

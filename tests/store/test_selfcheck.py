@@ -465,7 +465,7 @@ def test_every_check_has_a_fault_that_it_finds() -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_every_check_says_what_was_promised_and_what_to_do(check: Check) -> None:
-    for words in (check.promise, check.advice):
+    for words in (check.invariant, check.advice):
         assert words[0].isupper()
         assert not words.endswith(".")
     assert sum(one.name == check.name for one in CHECKS) == 1

@@ -88,7 +88,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
-    assert "Byron" not in made.left_out[0].told
+    assert "Byron" not in made.left_out[0].reported
     with pytest.raises(ValueError, match="there is no first name"):
         hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
 

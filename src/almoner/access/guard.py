@@ -71,7 +71,7 @@ class KeyGuard:
         real_now = self._clock.real_now()
         known = self._known.get(secret)
         if known is None:
-            self._brake(secret, address, real_now)
+            self._lockout(secret, address, real_now)
             known = await self._look_up(secret, address, real_now)
         elif known.to_ask(real_now.timestamp()):
             known.asked_again = True
@@ -80,7 +80,7 @@ class KeyGuard:
             raise Unauthorised("header.Authorization holds a key that has expired")
         return known.caller
 
-    def _brake(self, secret: str, address: str, real_now: datetime) -> None:
+    def _lockout(self, secret: str, address: str, real_now: datetime) -> None:
         """A key that was never seen is not even looked up for an address that guesses; keys in use are not held up.
 
         The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.

@@ -208,6 +208,6 @@ def _is_payout_itself(move: _Transaction, reference: str) -> bool:
 
 
 def _digest(payout: _Payout, lines: Sequence[ReportLine]) -> str:
-    told_ = [[payout.id, payout.amount, payout.currency]]
-    told_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
-    return hashlib.sha256(msgspec.json.encode(told_)).hexdigest()
+    reported_ = [[payout.id, payout.amount, payout.currency]]
+    reported_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
+    return hashlib.sha256(msgspec.json.encode(reported_)).hexdigest()

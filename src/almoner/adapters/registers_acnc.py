@@ -74,7 +74,7 @@ _ABN: Final = re.compile(r"[0-9]{11}", re.ASCII)
 _ABN_BEFORE: Final = re.compile(r"previously known as ABN ((?:[0-9] ?){11})", re.IGNORECASE | re.ASCII)
 _WORDS: Final = re.compile(r"[^\W_]+")
 _NO_NAME: Final = frozenset("email e-mail phone fax mobile website web none nil na tba unknown other various".split())
-_OF_BODIES: Final = frozenset(
+_OF_ORGANISATIONS: Final = frozenset(
     """
     aboriginal academy action agency aid alliance animal anglican arts assembly assoc association associations
     auxiliary band baptist board branch brigade campaign care cathedral catholic centre center chapel charitable charity
@@ -189,9 +189,9 @@ class _Columns:
         if more["Operating_Countries"] and not countries:
             self._reading.report_unreadable("Operating_Countries", more["Operating_Countries"])
         return {
-            "purposes": self._said(row, self._purposes),
-            "beneficiaries": self._said(row, self._beneficiaries),
-            "operates_in": self._said(row, self._states),
+            "purposes": self._stated(row, self._purposes),
+            "beneficiaries": self._stated(row, self._beneficiaries),
+            "operates_in": self._stated(row, self._states),
             "Operating_Countries": countries,
             "Country": more["Country"] if more["Country"].casefold() != "australia" else "",
             "Address_Type": more["Address_Type"],
@@ -201,7 +201,7 @@ class _Columns:
             "name_may_be_cut": len(name) >= _CUT_AT,
         }
 
-    def _said(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
+    def _stated(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
         stated = []
         for column, at in flags:
             text = row.fields[at]
@@ -262,5 +262,5 @@ def _is_organisation_name(text: str, legal: set[str], initials: str) -> bool:
         return False
     if len(words) == 1:
         return len(words[0]) >= 3 or words[0] in initials
-    telling = _OF_BODIES - _ALSO_SURNAMES if len(words) == 2 else _OF_BODIES
+    telling = _OF_ORGANISATIONS - _ALSO_SURNAMES if len(words) == 2 else _OF_ORGANISATIONS
     return not telling.isdisjoint(words) or set(words) <= legal

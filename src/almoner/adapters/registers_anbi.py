@@ -99,7 +99,7 @@ class _RecordParser:
         self.parser.StartDoctypeDeclHandler = self._refused
         self.parser.StartElementHandler = self._started
         self.parser.EndElementHandler = self._ended
-        self.parser.CharacterDataHandler = self._said
+        self.parser.CharacterDataHandler = self._stated
         self._depth = 0
         self._record: dict[str, str] | None = None
         self._at = 0
@@ -135,7 +135,7 @@ class _RecordParser:
             self._member = None
         self._depth -= 1
 
-    def _said(self, text: str) -> None:
+    def _stated(self, text: str) -> None:
         if self._record is not None and self._member is not None and len(self._record[self._member]) < _LONGEST:
             self._record[self._member] += text
 

@@ -42,7 +42,7 @@ _NO_SUFFIX: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _SHORT: Final = re.compile(r"([0-9]{1,8}) ?RR ?[0-9]{1,4}", re.ASCII)
 _BETWEEN_LANGUAGES: Final = re.compile(r"\s*\|\s*|\s+/\s*|\s*/\s+|(?<=[^\W\d_]{3})/(?=[^\W\d_]{3})")
 _YEAR: Final = re.compile(r"(?<![0-9])(20[0-9]{2})(?![0-9])")
-_CANARIES: Final = frozenset({"119219814RR0001"})
+_PROBES: Final = frozenset({"119219814RR0001"})
 """The Canadian Red Cross."""
 
 
@@ -56,7 +56,7 @@ class CraReader:
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canary_numbers = _CANARIES
+    canary_numbers = _PROBES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
@@ -77,7 +77,7 @@ class CraIdentificationReader:
     repeats_numbers = True  # files of several years are several tellings
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canary_numbers = _CANARIES
+    canary_numbers = _PROBES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""

@@ -26,15 +26,15 @@ class _BoundedStream:
 
     def __init__(self, content: BinaryIO) -> None:
         self._content = content
-        self._begun = False
+        self._started = False
         self._before = b""
         self.since = 0
 
     def read(self, size: int) -> bytes:
         """More of the content. Raises ImportRefused when one token is as long as no register has it."""
         chunk = self._content.read(size)
-        if size and not self._begun:
-            self._begun = True
+        if size and not self._started:
+            self._started = True
             chunk = chunk.removeprefix(_MARK) or self._content.read(size)
         self.since += len(chunk)
         if self.since > _MOST_AT_ONCE:

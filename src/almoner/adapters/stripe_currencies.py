@@ -35,11 +35,11 @@ class CurrencyTableMismatch(RuntimeError):
     """Stripe's table and ours differ where nobody has looked: amounts could be off by a hundred times."""
 
 
-def check_currency_table(theirs: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
+def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
     """At start: each difference between the tables is one that is known. Raises CurrenciesDiffer, naming all others."""
     wrong = [
         f"{code} has {decimals} decimals at Stripe and {ours.get(code, 'none')} here"
-        for code, decimals in sorted(theirs.items())
+        for code, decimals in sorted(other.items())
         if ours.get(code) != decimals and _OTHERWISE.get(code) != (decimals, ours.get(code))
         if code in ours or code not in _GONE
     ]

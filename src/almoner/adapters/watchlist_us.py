@@ -31,7 +31,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
 _SUCCESSORS: Final = re.compile(r"[;,]? and any successor.*", re.IGNORECASE)
 _AND: Final = re.compile(r"^and ", re.IGNORECASE)
 _SANCTIONS: Final = re.compile(r"Treasury Department|Nonproliferation Sanctions")
-_OF_BODIES: Final = re.compile(
+_OF_ORGANISATIONS: Final = re.compile(
     r"regist|tax|v\.a\.t|company|business|commerce|identification number|swift", re.IGNORECASE
 )
 
@@ -111,5 +111,5 @@ def _alias(text: str) -> str:
 def _organisation_numbers(text: str) -> Iterator[str]:
     for part in text.split(";"):
         label, _, rest = part.partition(",")
-        if _OF_BODIES.search(label) and any(one.isdigit() for one in rest):
+        if _OF_ORGANISATIONS.search(label) and any(one.isdigit() for one in rest):
             yield rest.split(",")[0].strip()

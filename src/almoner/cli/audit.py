@@ -60,7 +60,7 @@ def verify(
     gone = folder is not None and not folder.is_dir()
 
     async def prove(db: Database) -> list[ChainVerification]:
-        started = await _begun(db)
+        started = await _started(db)
         there = None if gone else folder
         scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_scopes(db, there)
         scopes += [] if partner else sorted(started.difference(scopes))
@@ -80,7 +80,7 @@ def verify(
         raise typer.Exit(1)
 
 
-async def _begun(db: Database) -> set[UUID]:
+async def _started(db: Database) -> set[UUID]:
     """The partners that must have a chain: the first entry of each tells that it was added."""
     async with db.read() as tx:
         return {one.id for one in await partners.list_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}

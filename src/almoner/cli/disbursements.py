@@ -254,7 +254,7 @@ def confirm(
         payout_id = _id(database, disbursement)
         async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
-                stated = await _said(tx, officer, payout_id, reported)
+                stated = await _stated(tx, officer, payout_id, reported)
             if isinstance(stated, str):
                 return stated
             confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
@@ -270,7 +270,7 @@ def confirm(
     typer.echo(f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
 
 
-async def _said(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
+async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
     held, seen = await disbursements.fingerprint_sent(tx, payout_id)
     if await payment_files.is_in_released_file(tx, payout_id):

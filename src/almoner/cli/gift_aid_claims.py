@@ -73,7 +73,7 @@ def draft(
             await officer.record(
                 tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=made.claim.donations, charity=organisation
             )
-        return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.told) for one in made.left_out]
+        return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.reported) for one in made.left_out]
 
     made, claim_id, left_out = as_operator("finance", use)
     for donation, reported in left_out[:_SHOWN]:

@@ -112,7 +112,7 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
-        return _said(tx, person, f"is {', '.join(sorted(person.roles))}")
+        return _stated(tx, person, f"is {', '.join(sorted(person.roles))}")
 
     typer.echo(as_administrator(use))
 
@@ -125,7 +125,7 @@ def deactivate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        return _said(tx, await operators.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
+        return _stated(tx, await operators.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
 
     typer.echo(as_administrator(use))
 
@@ -138,12 +138,12 @@ def activate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        return _said(tx, await operators.activate(tx, officer.by, await _id(tx, operator)), "is active")
+        return _stated(tx, await operators.activate(tx, officer.by, await _id(tx, operator)), "is active")
 
     typer.echo(as_administrator(use))
 
 
-def _said(tx: Tx, person: Person, what: str) -> str:
+def _stated(tx: Tx, person: Person, what: str) -> str:
     return f"{person.shown_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
 
 
@@ -159,7 +159,7 @@ def update(
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
-        return _said(tx, person, f"signs in as {person.user_name}")
+        return _stated(tx, person, f"signs in as {person.user_name}")
 
     typer.echo(as_administrator(use))
 
@@ -173,7 +173,7 @@ def reset_second_factor(operator: OperatorId) -> None:
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.reset_second_factor(tx, officer.by, await _id(tx, operator))
-        return _said(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
+        return _stated(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
 
     typer.echo(as_administrator(use))
 

@@ -35,7 +35,7 @@ def release_copy(
             return "This database is not a copy: nothing to release."
         async with database.read() as tx:
             due = (await queue.queue_metrics(tx)).outstanding
-        for line in _said(found, due):
+        for line in _stated(found, due):
             typer.echo(line)
         if not yes:
             prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
@@ -53,7 +53,7 @@ def release_copy(
     typer.echo(with_found(release))
 
 
-def _said(found: CopyFinding, due: int) -> list[str]:
+def _stated(found: CopyFinding, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:

@@ -186,7 +186,7 @@ def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
 
 
 def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
-    reported = _told(note)
+    reported = _reported(note)
 
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, text)
@@ -205,7 +205,7 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
 @commands.command("reopen")
 def reopen_review(subject: SubjectId, note: Note) -> None:
     """Reopen a decided watch list match."""
-    reported = _told(note)
+    reported = _reported(note)
 
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
@@ -231,7 +231,7 @@ def release_review(subject: SubjectId) -> None:
     typer.echo(f"{subject} has been released.")
 
 
-def _told(note: str) -> str:
+def _reported(note: str) -> str:
     """What a person says of it. Raises BadParameter."""
     if not 1 <= len(reported := note.strip()) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")

@@ -130,7 +130,7 @@ def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: P
     pages = "\n".join(f"  {name:<17} {address}" for name, address in places.items() if address)
     typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
-        typer.echo(copy.told)
+        typer.echo(copy.reported)
     typer.echo(f"Ready after {seconds:.1f} s.")
 
 

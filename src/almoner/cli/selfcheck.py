@@ -39,7 +39,7 @@ def _report(asked: int, check: Check) -> None:
 def _tell(finding: Finding) -> None:
     check = finding.check
     typer.echo(f"{check.name}: {finding.count:,} found")
-    typer.echo(f"  expected  {check.promise}.")
+    typer.echo(f"  expected  {check.invariant}.")
     more = f", and {finding.count - len(finding.examples):,} more" if finding.count > len(finding.examples) else ""
     typer.echo(f"  found     {', '.join(finding.examples)}{more}")
     typer.echo(f"  to do     {check.advice}.")

@@ -97,7 +97,7 @@ def test_provider(partner: PartnerId) -> None:
 
     found = with_database(use)
     if isinstance(found, SsoRefused):
-        typer.echo(to_one_line(f"{found.text} {found.told or ''}".strip()), err=True)
+        typer.echo(to_one_line(f"{found.text} {found.reported or ''}".strip()), err=True)
         raise typer.Exit(1)
     typer.echo(to_one_line(f"issuer          {found.issuer}"))
     typer.echo(to_one_line(f"sign-in         {found.authorization_endpoint}"))

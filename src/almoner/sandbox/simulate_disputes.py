@@ -27,7 +27,7 @@ class _Banks:
     def __init__(self, work: DisputeContext, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
-        self._till = simulator
+        self._simulator = simulator
 
     async def dispute(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The donor's bank wants a gift back; with an ``outcome`` it also decides, over this dispute or an open one.
@@ -51,8 +51,8 @@ class _Banks:
 
     async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.
-        status = await self._till.open_dispute(payment)
+        status = await self._simulator.open_dispute(payment)
         if status is None or (status != "open" and donation.disputed_at is None):
             raise InvalidState("nothing of the donation is left to dispute, or it was disputed and decided before")
         if body.outcome is not None:
-            await self._till.decide_dispute(payment, won=body.outcome == "won")
+            await self._simulator.decide_dispute(payment, won=body.outcome == "won")

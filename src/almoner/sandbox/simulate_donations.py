@@ -60,7 +60,7 @@ class _Donors:
     def __init__(self, work: PaymentContext, simulator: PaymentSimulator) -> None:
         self._db = work.db
         self._work = work
-        self._till = simulator
+        self._simulator = simulator
 
     async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
@@ -101,7 +101,7 @@ class _Donors:
             donation = await donations.get(tx, partner, donation_id)
         if donation.type == "direct":
             return await simulate_direct.pay_donation(self._db, partner, donation)
-        if (reported := await self._hear_bank(donation, body)) is not None:
+        if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:
             payment = await donations.unpaid_provider_payment(tx, partner, donation_id)
@@ -110,7 +110,7 @@ class _Donors:
         async with self._db.read() as tx:
             return donations.api_record(tx, await donations.get(tx, partner, donation_id))
 
-    async def _hear_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
+    async def _report_to_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
         async with self._db.write() as tx:
             payment = await bank_transfers.find_newest_payment(tx, donation)
@@ -121,7 +121,7 @@ class _Donors:
             return donations.api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
-        status = await self._till.pay_with_card(payment, card)
+        status = await self._simulator.pay_with_card(payment, card)
         await come_back()
         if status != "succeeded":
             raise PaymentDeclined(f"the payment is {status} after card {card[-4:]} was tried")

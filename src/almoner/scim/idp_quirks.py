@@ -9,7 +9,7 @@ from scim2_models import InvalidValueException
 
 _MESSAGES: Final = "urn:ietf:params:scim:api:messages:"
 _BOOLEANS: Final = frozenset({"active", "primary"})
-_SAID: Final = {"true": True, "false": False}
+_STATED: Final = {"true": True, "false": False}
 
 
 class QuirkNormaliser:
@@ -90,7 +90,7 @@ def _normalise_attribute(name: str, value: Any) -> Any:
 
 def _normalise_boolean(name: str, value: Any) -> Any:
     """Entra gives booleans as texts."""
-    right = _SAID.get(value.casefold()) if isinstance(value, str) else value
+    right = _STATED.get(value.casefold()) if isinstance(value, str) else value
     if value is not None and not isinstance(right, bool):
         raise InvalidValueException(detail=f"'{name}' is true or false")
     return right

@@ -67,7 +67,7 @@ class ScimProtocol(ScimService):
 
     def __init__(self, provider: ScimProvider, *, secret: bytes) -> None:
         super().__init__(provider, secret=secret)
-        self._tolerance = QuirkNormaliser(str(schema.id) for schema in provider.schemas)
+        self._quirks = QuirkNormaliser(str(schema.id) for schema in provider.schemas)
 
     def max_body_size(self, request: ScimRequest) -> int | None:
         """Bytes of a body: 1 MiB (settled 1), of a bulk request what its discovery document says."""
@@ -83,7 +83,7 @@ class ScimProtocol(ScimService):
         if scim_ctx is Context.BULK_REQUEST:
             wrong = self._put_right(payload)
         else:
-            payload = self._tolerance.normalise(payload)
+            payload = self._quirks.normalise(payload)
             _check_size(payload)
         try:
             read = model.model_validate(payload, scim_ctx=scim_ctx)
@@ -103,7 +103,7 @@ class ScimProtocol(ScimService):
         operations, changes = scim_limits.operations_of(payload, MOST_OPERATIONS), 0
         for index, operation in enumerate(operations):
             try:
-                operations[index] = right = self._tolerance.normalise(operation)
+                operations[index] = right = self._quirks.normalise(operation)
                 changes += sum(_check_size(one) for _, one in _members(right))
             except SCIMException as refused:
                 wrong[index] = refused

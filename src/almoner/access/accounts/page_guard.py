@@ -310,7 +310,7 @@ class PageGuard:
             pages.language(None),
             status=status,
             passkeys=passkeys,
-            desk=self._desk(visitor),
+            desk=self._portal(visitor),
             csrf=visitor.csrf,
             problems=problems,
             **context,
@@ -376,7 +376,7 @@ class PageGuard:
             status=status,
         )
 
-    def _desk(self, visitor: Visitor) -> PageFrame:
+    def _portal(self, visitor: Visitor) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
         links = [
             NavigationLink("Your account", ""),

@@ -21,7 +21,7 @@ from almoner.access.sso.domain import SsoOption
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.rendering import PageRenderer
 
-_TOLD = {
+_REPORTED = {
     "reset": "Your password has been changed. Sign in with your new password.",
     "out": "You have signed out.",
     "again": "Your sign-in has expired. Please start again.",
@@ -68,7 +68,7 @@ class SignInPages:
         if request.method != "POST":
             if await self._gate.find_sign_in(request, place) is not None:
                 return redirect_to(place.safe_redirect_path(request.query_params.get("next", "")))
-            return await self._form(entry, reported=_TOLD.get(request.query_params.get("told", ""), ""))
+            return await self._form(entry, reported=_REPORTED.get(request.query_params.get("told", ""), ""))
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
         name, password = entry.form_text("user_name").strip(), entry.form_text("password")

@@ -20,7 +20,7 @@ MAX_DAILY_INVITATIONS: Final = 5
 MAX_TOKENS: Final = 10
 """Of one operator, that work at the same time."""
 
-VouchAct = Literal["invited", "granted", "activated", "changed", "reset"]
+VouchingAct = Literal["invited", "granted", "activated", "changed", "reset"]
 """What one operator does about another that makes the two no two pairs of eyes for a week."""
 ApprovalOutcome = Literal["approved", "changed", "withdrawn", "expired"]
 

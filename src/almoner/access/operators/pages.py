@@ -42,7 +42,7 @@ _MEANS: Final[dict[OperatorRole, str]] = {
 }
 _ROLES: Final = [{"id": role, "name": ROLE_NAMES[role], "means": _MEANS[role]} for role in OPERATOR_ROLES]
 _DAYS: Final = domain.DEFAULT_TOKEN_LIFETIME.days
-_TOLD: Final = {
+_REPORTED: Final = {
     "invited": "Invitation sent.",
     "roles": "Roles saved.",
     "deactivated": "Operator deactivated. They have been signed out of all sessions and their tokens no longer work.",
@@ -73,7 +73,7 @@ class _PageBase:
     def _show(self, visitor: Visitor, template: str, **context: object) -> Response:
         """A page; with problems it answers 422."""
         status = 422 if context.get("problems") else 200
-        reported = _TOLD.get(visitor.query.get("told", ""))
+        reported = _REPORTED.get(visitor.query.get("told", ""))
         return self._gate.render_page(
             self._pages, visitor, template, status=status, passkeys=False, told=reported, **context
         )

@@ -26,7 +26,7 @@ from almoner.access.operators.domain import (
     SameOperator,
     TokenNotOwn,
     TokenRefused,
-    VouchAct,
+    VouchingAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
@@ -385,7 +385,7 @@ async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
     return [(one, await people.get(tx, OPERATORS, one.first.by)) for one in found]
 
 
-async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: VouchAct) -> None:
+async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: VouchingAct) -> None:
     """Keep that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:

@@ -12,7 +12,7 @@ from almoner.access.operators.domain import (
     ApprovalReview,
     MembershipState,
     OperatorToken,
-    VouchAct,
+    VouchingAct,
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Realm
@@ -127,7 +127,7 @@ async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: dateti
     return int(found)
 
 
-async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: VouchAct) -> None:
+async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: VouchingAct) -> None:
     """Keep what an operator did about another."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",

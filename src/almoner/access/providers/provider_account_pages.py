@@ -14,7 +14,7 @@ from almoner.access.sso.service import identities
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import PageRenderer
 
-_TOLD: Final = {
+_REPORTED: Final = {
     "connected": "SSO account connected. You can now sign in with it.",
     "disconnected": "SSO account disconnected. You can no longer sign in with it.",
 }
@@ -57,5 +57,5 @@ class ProviderAccountPages:
             problems=problems,
             bound=bound,
             provider=provider,
-            told=_TOLD.get(visitor.query.get("told", ""), ""),
+            told=_REPORTED.get(visitor.query.get("told", ""), ""),
         )

@@ -23,7 +23,7 @@ from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import PageRenderer
 
-_TOLD: Final = {
+_REPORTED: Final = {
     "saved": "SSO settings saved.",
     "removed": "SSO removed. Everyone who signed in with SSO has been signed out.",
 }
@@ -53,7 +53,7 @@ class ProviderSetupPages:
                 return await self._test(visitor)
             case "remove":
                 return await self._remove(visitor)
-        return await self._page(visitor, reported=_TOLD.get(visitor.query.get("told", ""), ""))
+        return await self._page(visitor, reported=_REPORTED.get(visitor.query.get("told", ""), ""))
 
     async def _save(self, visitor: Visitor) -> Response:
         typed = {name: visitor.form_text(name).strip() for name in _FIELDS}

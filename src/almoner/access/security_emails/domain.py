@@ -57,139 +57,139 @@ class SecurityEmail:
 
 
 @dataclass(frozen=True, slots=True)
-class _EmailWording:
+class _EmailText:
     subject: str
     text: str
     action: str = "View your account"
     after: str = _NOT_YOU
 
 
-_WORDS: Final[dict[Kind, _EmailWording]] = {
-    "invitation": _EmailWording(
+_WORDS: Final[dict[Kind, _EmailText]] = {
+    "invitation": _EmailText(
         "Your invitation to {place}",
         "You have been invited to join {place}. Your username is {user_name}. Use this link to choose a password. It "
         "works once and expires in 7 days.",
         "Accept invitation",
         "If you do not recognise {place}, you can ignore this email.",
     ),
-    "reset": _EmailWording(
+    "reset": _EmailText(
         "Reset your {place} password",
         "We received a request to reset the password for {user_name} at {place}. Use this link to choose a new "
         "password. It works once and expires in 1 hour. You will be signed out of all sessions.",
         "Reset password",
         _IGNORE,
     ),
-    "new_device": _EmailWording(
+    "new_device": _EmailText(
         "New sign-in to {place}",
         "{user_name} signed in to {place} from a new browser.",
     ),
-    "password_changed": _EmailWording(
+    "password_changed": _EmailText(
         "Your {place} password was changed",
         "The password for {user_name} at {place} was changed, and other sessions were signed out.",
         after="If this was not you, reset your password from the sign-in page immediately, and contact an "
         "administrator at {place}.",
     ),
-    "authenticator_added": _EmailWording(
+    "authenticator_added": _EmailText(
         "Authenticator app added to your {place} account",
         "You now need a code from your authenticator app to sign in to {place} as {user_name}.",
     ),
-    "authenticator_removed": _EmailWording(
+    "authenticator_removed": _EmailText(
         "Authenticator app removed from your {place} account",
         "Codes from your authenticator app no longer work for {user_name} at {place}.",
     ),
-    "recovery_code_used": _EmailWording(
+    "recovery_code_used": _EmailText(
         "Recovery code used to sign in to {place}",
         "Someone used a recovery code to sign in to {place} as {user_name}. The code cannot be used again. Remaining "
         "codes: {left}.",
     ),
-    "recovery_codes_made": _EmailWording(
+    "recovery_codes_made": _EmailText(
         "New recovery codes for your {place} account",
         "New recovery codes were generated for {user_name} at {place}. Your previous codes no longer work.",
     ),
-    "passkey_added": _EmailWording(
+    "passkey_added": _EmailText(
         "Passkey added to your {place} account",
         "The passkey “{name}” was added. You can now use it to sign in to {place} as {user_name}.",
     ),
-    "passkey_removed": _EmailWording(
+    "passkey_removed": _EmailText(
         "Passkey removed from your {place} account",
         "The passkey “{name}” was removed. You can no longer use it to sign in to {place} as {user_name}.",
     ),
-    "passkey_count_went_back": _EmailWording(
+    "passkey_count_went_back": _EmailText(
         "A passkey for your {place} account may have been copied",
         "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. This "
         "can mean that the passkey has been copied. If you did not use it in two browsers at the same time, remove it "
         "and add a new one.",
     ),
-    "email_changed": _EmailWording(
+    "email_changed": _EmailText(
         "Your {place} email address was changed",
         "Emails for {user_name} at {place} will no longer be sent to this address, and links that we sent to it no "
         "longer work.",
         after="If you were not expecting this, contact an administrator at {place} immediately. If you do not "
         "recognise {place}, you can ignore this email.",
     ),
-    "identity_bound": _EmailWording(
+    "identity_bound": _EmailText(
         "SSO account connected to your {place} account",
         "You can now sign in to {place} as {user_name} with your account at {issuer}.",
     ),
-    "identity_unbound": _EmailWording(
+    "identity_unbound": _EmailText(
         "SSO account disconnected from your {place} account",
         "You can no longer sign in to {place} as {user_name} with SSO, and SSO sessions were signed out.",
     ),
-    "register_put_aside": _EmailWording(
+    "register_put_aside": _EmailText(
         "Register update failed at {place}",
         "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
         "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
         after="This resolves itself when the next valid file is imported.",
     ),
-    "watchlist_refused": _EmailWording(
+    "watchlist_refused": _EmailText(
         "Watchlist update failed at {place}",
         "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
         "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
         after="This resolves itself when the next valid file is imported.",
     ),
-    "donation_request": _EmailWording(
+    "donation_request": _EmailText(
         "{place}: {amount} due for direct donations",
         "{place} has made direct donations and now owes {amount}. Transfer this amount to the agreed account and "
         "include the reference.",
         after="The API lists the donations in this request. Each donation counts as received once it is paid.",
     ),
-    "refund_refused": _EmailWording(
+    "refund_refused": _EmailText(
         "Refund rejected by the payment provider at {place}",
         "A donation of {amount} could not be refunded through the payment provider, so it is owed to its nonprofit "
         "again. Run `almoner refunds show` for details, and see docs/runbooks/refunds.md for what to do next.",
         after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
-    "refund_failed": _EmailWording(
+    "refund_failed": _EmailText(
         "A refund at {place} came back",
         "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
         "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
         after="It stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
-    "refund_not_sent": _EmailWording(
+    "refund_not_sent": _EmailText(
         "{place}: refund of {amount} not sent",
         "A refund of {amount} that {place} requested was not sent. The donation is unchanged and will be paid to its "
         "organisation.",
         after="You can request the refund again until the donation is sent to its organisation, or agree another way "
         "with the donor.",
     ),
-    "token_made": _EmailWording(
+    "token_made": _EmailText(
         "Token created for your {place} account",
         "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
         after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "
         "administrator immediately.",
     ),
-    "roles_changed": _EmailWording(
+    "roles_changed": _EmailText(
         "Your roles at {place} were changed",
         "The roles of {user_name} at {place} are now: {roles}.",
         after=_ASK,
     ),
-    "deactivated": _EmailWording(
+    "deactivated": _EmailText(
         "Your {place} account was deactivated",
         "The account {user_name} at {place} was deactivated. You have been signed out of all sessions, and links in "
         "earlier emails no longer work.",
         after=_ASK,
     ),
-    "second_factor_reset": _EmailWording(
+    "second_factor_reset": _EmailText(
         "Your {place} sign-in methods were reset",
         "An administrator reset the sign-in methods of {user_name} at {place} after a report of a lost second factor. "
         "The password, authenticator app, passkeys and recovery codes no longer work, and all sessions were signed "

@@ -175,13 +175,13 @@ class Reason(StrEnum):
 
 
 class SsoRefused(Exception):
-    """Nobody is signed in. ``text`` is for the reader, ``told`` is what the provider said about it."""
+    """Nobody is signed in. ``text`` is for the reader, ``reported`` is what the provider said about it."""
 
     def __init__(self, reason: Reason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.text = text
-        self.told = reported
+        self.reported = reported
 
 
 def roles_from_groups(provider: Provider, stated: IdentityClaims) -> frozenset[MemberRole]:

@@ -18,7 +18,7 @@ from almoner.access.sso.state import OidcState
 from almoner.kit.time import Clock
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure
 
-_TOLD: Final = 300
+_REPORTED: Final = 300
 """Characters of what a provider says of an error that are shown."""
 
 
@@ -49,7 +49,7 @@ def parse_callback(provider: Provider, metadata: Metadata, query: Mapping[str, s
         raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", reported=issuer)
     if error := query.get("error"):
         reported = ": ".join(part for part in (error, query.get("error_description")) if part)
-        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_TOLD])
+        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_REPORTED])
     if not (code := query.get("code")):
         raise SsoRefused(Reason.DECLINED, "The identity provider sent you back without a response.")
     return code

@@ -99,7 +99,7 @@ class ProviderMetadataCache:
         async with place.turn:
             now = self._clock.real_now()
             if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
-                raise SsoRefused(place.failed.reason, place.failed.text, reported=place.failed.told)
+                raise SsoRefused(place.failed.reason, place.failed.text, reported=place.failed.reported)
             if place.known is None or now - place.known.fetched_at >= _KEPT:
                 place.known = await self._ask(provider, place, now)
             return place.known

@@ -32,7 +32,7 @@ class OidcState(msgspec.Struct, frozen=True):
     nonce: str
     verifier: str
     version: int
-    begun: int
+    started: int
     purpose: Purpose
     onward: str
     record: UUID | None = None
@@ -40,7 +40,7 @@ class OidcState(msgspec.Struct, frozen=True):
     @property
     def started_at(self) -> datetime:
         """When it was begun, in real time."""
-        return datetime.fromtimestamp(self.begun, UTC)
+        return datetime.fromtimestamp(self.started, UTC)
 
     @property
     def hash(self) -> bytes:

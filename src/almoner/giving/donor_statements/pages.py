@@ -88,7 +88,7 @@ class StatementPages:
     async def open_link(self, request: Request) -> Response:
         """The mailed link: a cookie takes the token's place, and the address is clean (H1)."""
         read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
-        if read is None or read[1] <= self._wall():
+        if read is None or read[1] <= self._real_now():
             raise NotFound
         donation_id, until = read
         name = self._ids.text("donation", donation_id)
@@ -136,7 +136,7 @@ class StatementPages:
         page = self.pages.message("give.broken", self.pages.preferred_language(request), status=500, icon="info")
         return ServerErrorResponse(page, error)
 
-    def _wall(self) -> datetime:
+    def _real_now(self) -> datetime:
         return self._db.deployment.clock.real_now()
 
     def _gift(self, request: Request) -> tuple[UUID, LinkSession]:
@@ -146,7 +146,7 @@ class StatementPages:
     def _opened(self, request: Request) -> UUID:
         """The donation whose donor's statement was opened in this browser. Raises NotFound."""
         donation_id, visit = self._visit(request, domain.PAGE_PURPOSE)
-        if visit.until is None or visit.until <= self._wall():
+        if visit.until is None or visit.until <= self._real_now():
             raise NotFound
         return donation_id
 

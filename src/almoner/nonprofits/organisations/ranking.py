@@ -12,7 +12,7 @@ from almoner.nonprofits.organisations.normalisation import INITIALS_LENGTHS, STO
 
 MIN_WHOLE_SIMILARITY: Final = 65
 MIN_PARTIAL_SIMILARITY: Final = 80
-_SLIPS: Final = 2.5
+_TYPOS: Final = 2.5
 _LEAST_GOOD: Final = 75.0
 
 FoundBy = Literal["number", "name", "beginning", "initials", "words", "place", "description"]
@@ -76,7 +76,7 @@ def name_similarity(query: str, name: str) -> float:
 
 def confidence_threshold(query: SearchQuery) -> float:
     """The likeness from which on a repaired name is taken for the one that is meant: what two slips explain."""
-    return max(100 - _SLIPS * 100 / max(len(query.text), 1), _LEAST_GOOD)
+    return max(100 - _TYPOS * 100 / max(len(query.text), 1), _LEAST_GOOD)
 
 
 class ResultRanker:

@@ -142,13 +142,13 @@ async def _search_words(search: _Search) -> _Attempt:
     query = search.query
     suspected = [word for word in query.needed if spelling.is_correctable(word)]
     words = spelling.dictionary_lookups(query)
-    heard = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
-    groups = spelling.build_terms(query, heard)
-    best = await search.with_words(groups, spelling.initials_query(query, heard))
+    matched = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
+    groups = spelling.build_terms(query, matched)
+    best = await search.with_words(groups, spelling.initials_query(query, matched))
     if not suspected or _is_good_enough(query, best, groups):
         return best
-    heard = await _extend_suggestions(search, heard, groups, suspected)
-    groups = spelling.build_terms(query, heard, doubtful=True)
+    matched = await _extend_suggestions(search, matched, groups, suspected)
+    groups = spelling.build_terms(query, matched, doubtful=True)
     if spelling.is_affordable(spelling.required_terms(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
     for missing in (1, 2):
@@ -186,16 +186,16 @@ def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attemp
 
 
 async def _extend_suggestions(
-    search: _Search, heard: WordSuggestions, groups: Sequence[QueryTerm], suspected: Sequence[str]
+    search: _Search, matched: WordSuggestions, groups: Sequence[QueryTerm], suspected: Sequence[str]
 ) -> WordSuggestions:
     """What the dictionary knows with more effort: words that share letters, and two words written as one."""
     lost = [word for word in spelling.uncertain_words(groups) if word in suspected]
-    unheard = [word for word in suspected if word not in heard.similar]
+    unheard = [word for word in suspected if word not in matched.similar]
     far = spelling.bounded_two_edit_variants(lost)
     similar = await store_search.similar_words(search.tx, ALL_PARTNERS, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
     counts = await store_search.word_counts(search.tx, ALL_PARTNERS, sorted(parts)) if parts else {}
     for word in lost:
         similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
-    several = {word: [*heard.similar.get(word, ()), *similar.get(word, ())] for word in suspected}
-    return WordSuggestions(heard.known, heard.completions, several)
+    several = {word: [*matched.similar.get(word, ()), *similar.get(word, ())] for word in suspected}
+    return WordSuggestions(matched.known, matched.completions, several)

@@ -166,29 +166,29 @@ def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
     return left
 
 
-def build_terms(query: SearchQuery, heard: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
+def build_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
     """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
-    made = [_build_term(word, query, heard, doubtful=doubtful) for word in query.needed]
+    made = [_build_term(word, query, matched, doubtful=doubtful) for word in query.needed]
     place = {group.word: nth for nth, group in enumerate(made)}
     for pair in pairwise(query.words):
         joined = "".join(pair)
-        count = heard.known.get(joined, 0)
-        if count and any(word not in heard.known for word in pair):
+        count = matched.known.get(joined, 0)
+        if count and any(word not in matched.known for word in pair):
             for nth in (place[word] for word in pair if word in place):
                 one = made[nth]
                 made[nth] = replace(one, repaired=(*one.repaired, joined), weight=one.weight + count)
     return made
 
 
-def _build_term(word: str, query: SearchQuery, heard: WordSuggestions, *, doubtful: bool) -> QueryTerm:
-    typed = [word, *(other for other in alternative_spellings(word) if other in heard.known)]
-    weight, begins = sum(heard.known.get(one, 0) for one in typed), False
-    if word == query.prefix and heard.completions:
-        weight, begins = max(weight, sum(count for _, count in heard.completions)), True
+def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
+    typed = [word, *(other for other in alternative_spellings(word) if other in matched.known)]
+    weight, begins = sum(matched.known.get(one, 0) for one in typed), False
+    if word == query.prefix and matched.completions:
+        weight, begins = max(weight, sum(count for _, count in matched.completions)), True
     if weight and not doubtful:
         return QueryTerm(word, tuple(typed), begins, (), weight)
-    counts = dict(heard.similar.get(word, ()))
-    repaired = rank_corrections(word, heard.similar.get(word, ()))
+    counts = dict(matched.similar.get(word, ()))
+    repaired = rank_corrections(word, matched.similar.get(word, ()))
     return QueryTerm(word, tuple(typed), begins, repaired, weight + sum(counts[other] for other in repaired))
 
 
@@ -250,12 +250,12 @@ def match_all(asked: Sequence[QueryTerm], other: str | None = None) -> tuple[Que
     return (named,), ((f"({otherwise}) & {missing}",),)
 
 
-def initials_query(query: SearchQuery, heard: WordSuggestions) -> str | None:
+def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
     """The tsquery of names with the initials that are typed, when there is one short word that is not common."""
     if (
         len(query.words) != 1
         or len(query.text) not in INITIALS_LENGTHS
-        or heard.known.get(query.text, 0) > RARE_OCCURRENCES
+        or matched.known.get(query.text, 0) > RARE_OCCURRENCES
     ):
         return None
     return f"'~{query.text}':*"

@@ -33,7 +33,7 @@ _LONGEST: Final = 100
 _COMPARED: Final = 1_500
 _BY_SLIP: Final = 40
 _BY_TRIGRAMS: Final = 80
-_BY_TWO_SLIPS: Final = 200
+_BY_TWO_TYPOS: Final = 200
 _KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 
 # The expression of the indexes organisation_search_words and organisation_search_foremost.
@@ -361,7 +361,7 @@ async def similar_words(
         cross join lateral (
             select word, n from organisation_search_term
             where deletion_variants(word) && string_to_array(asked.parts, ' ') and n > 0
-            order by n desc, word limit {_BY_TWO_SLIPS}
+            order by n desc, word limit {_BY_TWO_TYPOS}
         ) known
         """,
         list(near),

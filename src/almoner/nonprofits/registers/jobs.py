@@ -95,8 +95,8 @@ async def _load(
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
                 await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named)
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
-    except LoadQuarantined as put_aside:
-        stored = put_aside.load
+    except LoadQuarantined as reject_row:
+        stored = reject_row.load
         await _record_attempt(
             parts, db, planned.source, RefreshStatus("quarantined", load_id=stored.id), "; ".join(stored.reasons)
         )

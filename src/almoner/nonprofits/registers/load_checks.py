@@ -58,7 +58,7 @@ def quarantine_reasons(judged: LoadSummary) -> list[str]:
     if judged.rows:
         rows_before = {part: fills["rows"] for part, fills in judged.before.items()}
         rows_after = {part: fills["rows"] for part, fills in judged.after.items()}
-        found += find_shrunken_parts(rows_before, rows_after) or find_replaced_numbers(judged.numbers, judged.removed)
+        found += find_reduced_parts(rows_before, rows_after) or find_replaced_numbers(judged.numbers, judged.removed)
         found += find_emptied_columns(judged.before, judged.after)
     if judged.missing and judged.rows:
         found.append(f"none of the numbers that are always in it is there ({', '.join(sorted(judged.missing)[:3])})")
@@ -70,7 +70,7 @@ def quarantine_reasons(judged: LoadSummary) -> list[str]:
     return found
 
 
-def find_shrunken_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     """One sentence for every part, and for the whole, that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)

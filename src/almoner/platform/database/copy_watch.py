@@ -31,7 +31,7 @@ class CopyWatch:
         self._identity: DeploymentIdentity = db.deployment.identity
         self._hesitates_since: datetime | None = None
         self._raised = 0
-        self._told: datetime | None = None
+        self._reported: datetime | None = None
 
     async def check(self, *, at_end: bool = False) -> None:
         """Judge the database, and raise the generation where it goes on and it is time to."""
@@ -82,11 +82,11 @@ class CopyWatch:
             claim, server = await copy_detection.find_claim(tx), await copy_detection.read_server(tx, self._address)
         if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
             return False
-        return self._identity.active and self._wall() - claim.generation_at < copy_detection.RAISE_INTERVAL
+        return self._identity.active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""
-        real_now = self._wall()
+        real_now = self._real_now()
         self._hesitates_since = self._hesitates_since or real_now
         return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT
 
@@ -118,7 +118,7 @@ class CopyWatch:
         self._telemetry.unreleased_copy.set(0)
 
     async def _found_copy(self, claim: DeploymentClaim | None, why: str) -> None:
-        known, real_now = self._identity.copy, self._wall()
+        known, real_now = self._identity.copy, self._real_now()
         since = (
             claim.copy_detected_at
             if claim is not None and claim.copy_detected_at
@@ -135,17 +135,17 @@ class CopyWatch:
 
     def _tell(self) -> None:
         """Say it in the log, once and then every hour."""
-        copy, real_now = self._identity.copy, self._wall()
+        copy, real_now = self._identity.copy, self._real_now()
         if copy is None:
-            self._told = None
-        elif self._told is None or real_now - self._told >= _TELL_AGAIN:
-            self._told = real_now
+            self._reported = None
+        elif self._reported is None or real_now - self._reported >= _TELL_AGAIN:
+            self._reported = real_now
             self._telemetry.log(
                 "unreleased_copy", real_now, level="error", why=copy.why, since=copy.since, advice=ADVICE
             )
 
-    def _wall(self) -> datetime:
+    def _real_now(self) -> datetime:
         return self._db.deployment.clock.real_now()
 
     def _log(self, event: str, error: BaseException) -> None:
-        self._telemetry.log(event, self._wall(), **failure_fields(error))
+        self._telemetry.log(event, self._real_now(), **failure_fields(error))

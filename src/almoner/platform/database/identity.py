@@ -40,7 +40,7 @@ class UnreleasedCopyNotice:
     since: datetime
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """What it is, and what to do."""
         return f"This database is taken for a copy: {self.why}; {ADVICE}"
 
@@ -80,7 +80,7 @@ class DeploymentIdentity:
     def ensure_active(self) -> None:
         """Raises UnreleasedCopy unless it may act outside."""
         if not self.active:
-            raise UnreleasedCopy(self.copy.told if self.copy else _PROMOTED)
+            raise UnreleasedCopy(self.copy.reported if self.copy else _PROMOTED)
 
     def owns_blob(self, key: str) -> bool:
         """Whether a blob is its own."""

@@ -38,7 +38,7 @@ class Check:
     """
 
     name: str
-    promise: str
+    invariant: str
     advice: str
     sql: str
     shows: str | None = None

@@ -196,14 +196,14 @@ class _Download:
         return self._partial.stat().st_size if self._partial.exists() else 0
 
     async def _try(self) -> FetchedFile:
-        started = self._begun()
+        started = self._started()
         known = self._known()
         headers = {"Accept": "*/*"}
         if started is not None and started.validator and self._came():
             headers |= {"Range": f"bytes={self._came()}-", "If-Range": started.validator}
         elif known is not None:
             headers |= {"If-None-Match": known.etag} if known.etag else {}
-            if not known.etag and (modified := self._said().get("last_modified")):
+            if not known.etag and (modified := self._stated().get("last_modified")):
                 headers["If-Modified-Since"] = str(modified)
         at = self.url
         for _ in range(_MOST_HOPS + 1):
@@ -296,16 +296,16 @@ class _Download:
         (self.folder / ".partial.json").unlink()
         return FetchedFile(self.url, path, size, digest, version.etag, version.modified, retrieved, changed=True)
 
-    def _begun(self) -> _Version | None:
+    def _started(self) -> _Version | None:
         stated = _load(self.folder / ".partial.json")
         return _Version(**stated) if stated and self._partial.exists() else None  # type: ignore[arg-type]
 
-    def _said(self) -> dict[str, object]:
+    def _stated(self) -> dict[str, object]:
         return _load(self.folder / ".fetched.json")
 
     def _known(self) -> FetchedFile | None:
         """The whole file of an earlier time, if it lies here unchanged."""
-        stated = self._said()
+        stated = self._stated()
         path = self.folder / str(stated.get("name"))
         if not stated or not path.is_file() or path.stat().st_size != stated["bytes"]:
             return None

@@ -24,7 +24,7 @@ _SHARED: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
 """What words that both names have are worth at least, as a share of either."""
 _RUN: Final = 3
 _ROUNDING: Final = 0.25
-_MOST_SLIPS: Final = 3
+_MAX_TYPOS: Final = 3
 _REMEMBERED: Final = 100_000
 
 
@@ -134,7 +134,7 @@ class NameIndex:
 
     def _near_to(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are few slips away: what ``alike`` may find alike."""
-        shortest, most = MIN_WORD_LENGTH - loose, _MOST_SLIPS + loose
+        shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
             return set()
         near = {self._words[number] for number in self._sounds[consonant_key(word)]}

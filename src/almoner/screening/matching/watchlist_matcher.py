@@ -107,9 +107,9 @@ def identifies_alone(name: PreparedName) -> bool:
     Listed names are not counted: an entry would make its own words common.
     """
     counts = tables.registered_word_frequencies()
-    nobodys = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
+    unmatched = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
     seldom = sum(map(counts.rarity_weight, set(name.words))) >= _SAYS_WHO
-    return not name.bearers and (nobodys or (len(name.words) >= _FEWEST_WORDS and seldom))
+    return not name.bearers and (unmatched or (len(name.words) >= _FEWEST_WORDS and seldom))
 
 
 def _is_exact_name(asked: PreparedName, listed: EntryName, evidence: _Evidence) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 from almoner.validation.agents.domain import ContactRefused
 
-_OFFICES: Final = frozenset(
+_ROLE_ADDRESSES: Final = frozenset(
     "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
     "committee company contact contacto contacts contactus contatto contato director directors enquiries enquiry "
     "finance foundation fundraising general giving hello help hq info infos information inquiries inquiry kantoor "
@@ -18,5 +18,5 @@ _OFFICES: Final = frozenset(
 def ensure_office_mailbox(address: str) -> None:
     """Raises ContactRefused unless the part before the @ names an office: info, contact, secretary and the like."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
-    if not any(word in _OFFICES for word in words):
+    if not any(word in _ROLE_ADDRESSES for word in words):
         raise ContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")

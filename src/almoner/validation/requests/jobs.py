@@ -13,7 +13,7 @@ from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, Result
-from almoner.validation.requests import evaluate as deciding
+from almoner.validation.requests import evaluate as evaluation_module
 from almoner.validation.requests import service
 
 _FIRST: Final = UUID(int=0)
@@ -23,7 +23,7 @@ async def evaluate(threshold: float, work: JobContext, job: Job) -> Result:
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
     async with work.db.write() as tx:
         request = UUID(job.payload["request"])
-        await deciding.evaluate(tx, threshold, request, job.payload["occasion"], job.payload["then"])
+        await evaluation_module.evaluate(tx, threshold, request, job.payload["occasion"], job.payload["then"])
     return JobDone()
 
 

@@ -139,9 +139,9 @@ def _expected_origin(links: BaseUrls) -> str:
 
 
 def _webauthn() -> ModuleType:
-    from almoner.access.credentials.service import webauthn as ceremonies  # on first use: 7 MB
+    from almoner.access.credentials.service import webauthn as webauthn_module  # on first use: 7 MB
 
-    return ceremonies
+    return webauthn_module
 
 
 def _create_challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:

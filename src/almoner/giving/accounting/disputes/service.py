@@ -246,10 +246,10 @@ async def _record_opened(
     payment: str,
     subject: _DisputedDonation | _DisputedUnallocated,
     found: ProviderDispute,
-    drawn_minor: int,
+    debited_minor: int,
 ) -> Dispute | None:
     reported = {"provider": provider, "payment": payment, "dispute": found.id, "reason": found.reason}
-    gone = subject.refunded_minor + drawn_minor
+    gone = subject.refunded_minor + debited_minor
     if not domain.is_plausible_dispute(found, subject.paid, gone, live=not tx.deployment.sandbox):
         tx.after_commit(lambda: _log.error("dispute_refused", **reported))
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(

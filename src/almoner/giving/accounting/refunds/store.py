@@ -184,7 +184,7 @@ async def find_by_provider_refund(tx: Tx, _scope: AllPartners, provider: str, na
     return found
 
 
-async def has_begun_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
+async def has_started_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
     """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
     return bool(
         await tx.fetchval(

@@ -20,7 +20,7 @@ _REFUND: Final = "refund"
 _KINDS: Final = " or ".join(LineKind)
 _AMOUNT: Final = re.compile(r"-?\d{1,16}(\.\d{1,4})?", re.ASCII)
 _LONGEST_NAME: Final = 255
-_TOLD: Final = 200
+_REPORTED: Final = 200
 _FIRST_ROW: Final = 2  # the header is line 1
 
 
@@ -70,8 +70,8 @@ def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, st
     for number in list(heads.values())[1:]:
         problems.append(f"line {number}: reference, settled_on and currency must be those of the lines before")
     if problems:
-        more = [f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else []
-        raise ReportRefused("\n".join(["the file was not imported:", *problems[:_TOLD], *more]))
+        more = [f"and {len(problems) - _REPORTED} more"] if len(problems) > _REPORTED else []
+        raise ReportRefused("\n".join(["the file was not imported:", *problems[:_REPORTED], *more]))
     head = next(iter(heads))
     return SettlementReport(
         provider, head.reference, head.currency, head.settled_on, sha256, tuple(line for _, line in lines.values())

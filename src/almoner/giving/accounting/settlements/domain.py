@@ -189,7 +189,7 @@ class PaymentMatch:
     refunds: tuple[Refund, ...] = ()
     debited_refunds: frozenset[UUID] = frozenset()
     disputes: tuple[Dispute, ...] = ()
-    told: frozenset[UUID] = frozenset()
+    reported: frozenset[UUID] = frozenset()
 
 
 def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
@@ -236,7 +236,7 @@ def dispute_of(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
         return Mismatch.NOT_WON
     if line.gross.currency != named[0].money.currency:
         return Mismatch.OTHER_CURRENCY
-    untold = [one for one in named if one.id not in known.told]
+    untold = [one for one in named if one.id not in known.reported]
     if not untold:
         return Mismatch.SETTLED_BEFORE
     return next((one for one in untold if one.money == line.gross), Mismatch.OTHER_AMOUNT)

@@ -20,7 +20,7 @@ LIMITS: Final = {FETCH: timedelta(hours=2)}
 """A payout of 10,000 payments asks Stripe as many times which of them each is, each try from where the last ended."""
 _AGAIN: Final = timedelta(minutes=5)
 _TRIES: Final = 6
-_TOLD: Final = 500
+_REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH)
 
 schedules: Final = (Schedule("settlements.look_again", service.next_check, service.recheck_nightly),)
@@ -47,7 +47,7 @@ async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: Job)
 
 def _retry_later(job: Job, reason: str) -> Result:
     """Again in a moment, and then by the job of the next hour; this one stays for a person to look at."""
-    return JobRetry(_AGAIN, reason[:_TOLD]) if job.attempt < _TRIES else JobDropped(reason[:_TOLD])
+    return JobRetry(_AGAIN, reason[:_REPORTED]) if job.attempt < _TRIES else JobDropped(reason[:_REPORTED])
 
 
 async def _audit_import(tx: Tx, settlement: Settlement) -> None:

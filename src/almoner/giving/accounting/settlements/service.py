@@ -291,7 +291,7 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
             refunds=tuple(one for one, _ in given_back),
             debited_refunds=frozenset(one.id for one, debited in given_back if debited),
             disputes=tuple(one for one, _ in disputed.get(name, [])),
-            told=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
+            reported=frozenset(one.id for one, reported in disputed.get(name, []) if kind in reported),
         )
     return found
 
@@ -317,7 +317,7 @@ def _reconcile_lines(lines: Sequence[StoredLine], facts: dict[LineKey, PaymentMa
             already_booked=known.already_booked or (payment, kind) in booked,
             debited_refunds=known.debited_refunds | debited,
         )
-        known = replace(known, told=known.told | {dispute for dispute, of in reported if of is kind})
+        known = replace(known, reported=known.reported | {dispute for dispute, of in reported if of is kind})
         one = _ReconciledLine(replace(stored, reason=domain.mismatch_of(stored.line, known)), known)
         judged.append(one)
         if one.stored.reason is None:

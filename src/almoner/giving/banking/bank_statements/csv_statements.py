@@ -17,7 +17,7 @@ from almoner.kit.money import EXPONENTS, MAX_MINOR
 _COLUMNS: Final = ("day", "amount", "reference", "end_to_end_id", "counterparty", "words")
 _NEEDED: Final = ("day", "amount", "reference")
 _KNOWN: Final = {"account", "currency", "delimiter", "decimal", "day_form", "columns"}
-_TOLD: Final = 200
+_REPORTED: Final = 200
 _GROUPS: Final = " \u00a0\u202f'\u2019"
 """How banks group thousands, beside the comma or the point that is not their decimal sign."""
 _FORM: Final = "[+-]?(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]+))?"
@@ -39,8 +39,8 @@ def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
     found: list[str] = []
     movements = [_movement(number, row, form, found) for number, row in enumerate(rows, 2)]
     if found:
-        rest = f"\nand {len(found) - _TOLD:,} more" if len(found) > _TOLD else ""
-        raise StatementRefused("\n".join(found[:_TOLD]) + rest)
+        rest = f"\nand {len(found) - _REPORTED:,} more" if len(found) > _REPORTED else ""
+        raise StatementRefused("\n".join(found[:_REPORTED]) + rest)
     digest = sha256(content).hexdigest()
     stored = tuple(one for one in movements if one is not None)
     return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, stored, export=True)]

@@ -61,7 +61,7 @@ REFUSALS: Final = (
     *(NotFound, LookupError, MoneyError, DataError, IntegrityConstraintViolationError),
 )
 """What is wrong with one line, and neither with the others nor with the database."""
-_TOLD: Final = 200
+_REPORTED: Final = 200
 _DAYS: Final = 30
 _LEAST_REFERENCE: Final = 6
 """A provider's name of a payout that is shorter may stand in the words by chance."""
@@ -88,8 +88,8 @@ def parse_file(
         problems = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one, latest)]
         wrong += [f"{one.account}, {one.reference}: {problem}" for problem in problems]
     if wrong:
-        rest = f"\nand {len(wrong) - _TOLD:,} more" if len(wrong) > _TOLD else ""
-        raise StatementRefused("\n".join(wrong[:_TOLD]) + rest)
+        rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
+        raise StatementRefused("\n".join(wrong[:_REPORTED]) + rest)
     return [replace(one, account=account_ownership.canonical_account(one, own)) for one in found]
 
 

@@ -24,7 +24,7 @@ def webhook_routes(
     ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it.
     """
 
-    async def hear(request: Request) -> Response:
+    async def handle_webhook(request: Request) -> Response:
         """Answer 2xx only when the notice and its effect are committed."""
         if request.path_params["provider"] != work.provider.name:
             raise NotFound("there is no such payment provider")
@@ -39,7 +39,7 @@ def webhook_routes(
                     await refunded(event.payment, event.refund)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
-    return [Route("/callbacks/{provider}", hear, methods=["POST"])]
+    return [Route("/callbacks/{provider}", handle_webhook, methods=["POST"])]
 
 
 async def _read_body(request: Request) -> bytes:

@@ -38,7 +38,7 @@ from almoner.platform.pages.rendering import PageRenderer
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
-_KEEPSAKE_SECONDS: Final = 2 * 3600  # a donor who comes back later types again: less is kept, and requests stay small
+_FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back later types again
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 20, "max_part_size": 8192}
 
 
@@ -188,7 +188,7 @@ class DonationPages:
             if started is not None and started.url is None:
                 return self._after(opened, started)
             response = redirect_to(f"/give/{opened.name}/code" if started is None else str(started.url))
-        form_cookie.store_form(response, self._vault, opened.id, opened.name, typed, seconds=_KEEPSAKE_SECONDS)
+        form_cookie.store_form(response, self._vault, opened.id, opened.name, typed, seconds=_FORM_COOKIE_SECONDS)
         return response
 
     async def _begin(
@@ -223,7 +223,7 @@ class DonationPages:
             except ServiceUnavailable:
                 return self._waiting(request, giving, gift)
         if visit is None:
-            return await self._told(request, replace(giving, gift=gift))
+            return await self._reported(request, replace(giving, gift=gift))
         return self._after(OpenedSession(request, name, visit, giving), gift)
 
     @with_error_pages
@@ -276,7 +276,7 @@ class DonationPages:
         request.state.language = giving.session.language  # what goes wrong later is told in it
         return giving
 
-    async def _told(self, request: Request, giving: SessionView) -> Response:
+    async def _reported(self, request: Request, giving: SessionView) -> Response:
         """How the gift stands, for whoever holds the return link: no form, no name, no address."""
         donation = giving.gift.donation
         assert donation is not None, "it has a payment"
@@ -330,7 +330,7 @@ class DonationPages:
         typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.name) or DonationForm()
         match giving.gift.standing:
             case CheckoutState.UNDER_WAY:
-                return await self._begun(opened, typed)
+                return await self._started(opened, typed)
             case CheckoutState.DECLINED if giving.exhausted:
                 return self.views.session_message(giving, "tries", 410, "lock")
             case CheckoutState.DECLINED:
@@ -345,7 +345,7 @@ class DonationPages:
             by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
         return self.views.session_message(giving, "transfer_held" if by_bank else "held", 200, "info")
 
-    async def _begun(self, opened: OpenedSession, typed: DonationForm) -> Response:
+    async def _started(self, opened: OpenedSession, typed: DonationForm) -> Response:
         """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
         gift, key = opened.giving.gift, "give.paying"
         if not link_sessions.is_speculative(opened.request):

@@ -52,12 +52,12 @@ class TransferPages:
     async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
         if opened.giving.gift.standing is CheckoutState.PAID:
             return redirect_to(f"/give/{opened.name}/thanks")
-        if (transfer := await self._told(opened)) is None:
+        if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
         action = f"/give/{opened.name}"
         return self.views.transfer(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
 
-    async def _told(self, opened: OpenedSession) -> AwaitedTransfer | None:
+    async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """What the donor is told, None when no transfer is waited for. Raises ServiceUnavailable without an account."""
         gift = opened.giving.gift
         if gift.donation is None or gift.standing not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):

@@ -185,7 +185,7 @@ class ExcludedDonation:
     problems: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """All of it in a sentence."""
         return "; ".join(self.problems)
 

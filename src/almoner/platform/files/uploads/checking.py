@@ -49,7 +49,7 @@ class Checker:
     def __init__(self, reported: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._fork_server = _ForkServer()
-        self._told = reported
+        self._reported = reported
 
     async def check(
         self,
@@ -74,7 +74,7 @@ class Checker:
                     lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
                 )
                 outcome = "killed" if stated is None else "refused" if "refused" in stated else "accepted"
-                self._told(outcome, monotonic() - started)
+                self._reported(outcome, monotonic() - started)
                 if stated is None:
                     raise FiletypeNotSupported(f"body.{field} cannot be read within the limits of time and memory")
                 if "refused" in stated:
@@ -115,18 +115,18 @@ class _ForkServer:
         """What the child says; None when it was stopped before it said anything. Raises CheckingFailed."""
         source.flush()
         task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
-        heard, stated = os.pipe()
+        received, stated = os.pipe()
         try:
-            self._begin(task, [source.fileno(), target.fileno(), stated], heard)
+            self._begin(task, [source.fileno(), target.fileno(), stated], received)
             os.close(stated)
             stated = -1
-            return _read_verdict(heard)
+            return _read_verdict(received)
         finally:
-            os.close(heard)
+            os.close(received)
             if stated != -1:
                 os.close(stated)
 
-    def _begin(self, task: bytes, files: list[int], heard: int) -> None:
+    def _begin(self, task: bytes, files: list[int], received: int) -> None:
         """Have a child started: one at a time, so that no two tasks lie in the socket. The server may be gone once."""
         with self._lock:
             for _ in range(2):
@@ -134,7 +134,7 @@ class _ForkServer:
                 with suppress(OSError):
                     socket.send_fds(control, [task], files)
                     # The fork server never writes to its socket: it can be read when it has been closed.
-                    if _read_within(heard, 1, _START_SECONDS, control) == _STARTED:
+                    if _read_within(received, 1, _START_SECONDS, control) == _STARTED:
                         return
                 self._end()
         raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
@@ -171,8 +171,8 @@ class _ForkServer:
             self._end()
 
 
-def _read_verdict(heard: int) -> dict[str, Any] | None:
-    text = _read_within(heard, _MOST_VERDICT, _PATIENCE_SECONDS)
+def _read_verdict(received: int) -> dict[str, Any] | None:
+    text = _read_within(received, _MOST_VERDICT, _PATIENCE_SECONDS)
     return json.loads(text) if text else None
 
 

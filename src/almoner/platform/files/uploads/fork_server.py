@@ -21,7 +21,7 @@ from almoner.platform.files.uploads import image_checks, pdf_checks
 from almoner.platform.files.uploads.confinement import confine
 from almoner.platform.files.uploads.verdicts import FileRefused
 
-WALL_SECONDS: Final = 20.0
+REAL_SECONDS: Final = 20.0
 STARTED: Final = b"+"
 UNREADABLE: Final = "cannot be read in full as a JPEG, PNG or PDF"
 
@@ -53,7 +53,7 @@ def _serve(server: socket.socket) -> None:
             if (child := os.fork()) == 0:
                 server.close()
                 _read(json.loads(task), *files)
-            running[child] = monotonic() + WALL_SECONDS
+            running[child] = monotonic() + REAL_SECONDS
             for file in files:
                 os.close(file)
     finally:

@@ -152,8 +152,8 @@ def _problems(asked: SubmissionInput, configuration: Configuration) -> list[str]
     if sum(one is not None for one in named) > 1:
         wrong.append("body must have one of organisationId and validationRequestId, not both")
     if not any(one is not None for one in named):
-        said_in = asked.language or asked.validation_invite_id  # an invite has a language
-        missing = (asked.details or NonprofitInput()).missing_fields() + ([] if said_in else ["language"])
+        stated_in = asked.language or asked.validation_invite_id  # an invite has a language
+        missing = (asked.details or NonprofitInput()).missing_fields() + ([] if stated_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
     if configuration.runs_check("agent_verification"):
         stated = {"firstName": asked.first_name, "lastName": asked.last_name, "email": asked.email}
