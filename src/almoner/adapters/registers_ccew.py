@@ -95,7 +95,7 @@ class CcewReader:
                 if name in places:
                     yield from _read_table(join, table, files[places[name]], places[name])
                 else:
-                    yield ReaderNote(f"the table {name} is not among the files; not known: {table.lacking}")
+                    yield ReaderNote(f"the table {name} is not among the files; not known: {table.absent}")
             join.finish_loading()
             for charity in join.charities():
                 yield _entry(charity)

@@ -43,7 +43,7 @@ class ExtractTable(NamedTuple):
 
     name: str
     columns: tuple[str, ...]
-    lacking: str = ""
+    absent: str = ""
 
 
 def _table(name: str, columns: str, missing: str = "") -> ExtractTable:

@@ -361,8 +361,8 @@ class _MappingParser:
         for column in sorted(never & none):
             self.say(f"{column} is in personal.never and in personal.none: keep one of them")
 
-    def _keys(self, registry: str, canaries: Sequence[str]) -> frozenset[str]:
-        keys = {text: number_key(registry, text) for text in canaries} if registry else {}
+    def _keys(self, registry: str, probes: Sequence[str]) -> frozenset[str]:
+        keys = {text: number_key(registry, text) for text in probes} if registry else {}
         for text, key in keys.items():
             if key is None:
                 self.say(f"source.canaries: {text} is no number of {registry}")

@@ -64,7 +64,7 @@ def verify(
         there = None if gone else folder
         scopes = [_scope(db.deployment.ids, partner)] if partner else await audit_verification.list_scopes(db, there)
         scopes += [] if partner else sorted(started.difference(scopes))
-        return [await _proved(db, scope, there, begun=scope in started) for scope in scopes]
+        return [await _proved(db, scope, there, started_at=scope in started) for scope in scopes]
 
     proofs = with_database(prove)
     broken = sum(proof.broken is not None for proof in proofs)
@@ -86,14 +86,14 @@ async def _started(db: Database) -> set[UUID]:
         return {one.id for one in await partners.list_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
 
 
-async def _proved(db: Database, scope: UUID, folder: Path | None, *, begun: bool) -> ChainVerification:
+async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at: bool) -> ChainVerification:
     line, started = Line(), time.monotonic()
     name = audit_heads.scope_name(db.deployment.ids, scope)
 
     def report(entries: int) -> None:
         line.show(f"{name}: {entries:,} entries, {entries / max(time.monotonic() - started, 0.001):,.0f} per second")
 
-    proof = await audit_verification.verify_chain(db, scope, folder, report, started=begun)
+    proof = await audit_verification.verify_chain(db, scope, folder, report, started=started_at)
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""

@@ -85,7 +85,7 @@ class Connections:
     def _make_room(self, peer: "dict[BoundedProtocol, None]") -> bool:
         """End the oldest connection that has not asked yet, else the oldest that waits for its next request."""
         resting = [protocol for protocol in peer if not protocol.busy]
-        last = next((protocol for protocol in resting if protocol.asking), resting[0] if resting else None)
+        last = next((protocol for protocol in resting if protocol.attempt), resting[0] if resting else None)
         if last is None:
             return False
         self.forget(last)
@@ -125,7 +125,7 @@ class BoundedProtocol(JoiningProtocol):
         return not getattr(self.cycle, "response_complete", True)
 
     @property
-    def asking(self) -> bool:
+    def attempt(self) -> bool:
         """Whether a head has begun, or has never come."""
         return self.since is not None and not self._in_body
 

@@ -87,7 +87,7 @@ async def _live(
     provider_sockets: list[socket.socket],
     telemetry: Telemetry,
     log: Path,
-    began: float,
+    start: float,
 ) -> None:
     stop = stop_on_signals()
     services = await build_services(complete, telemetry=telemetry)
@@ -104,7 +104,7 @@ async def _live(
             group.create_task(local.keep_database(given, stop))
             group.create_task(live(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
-            _show_banner(services, sandbox, file, log, time.monotonic() - began)
+            _show_banner(services, sandbox, file, log, time.monotonic() - start)
     finally:
         await services.close()
 

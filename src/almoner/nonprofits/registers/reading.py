@@ -53,12 +53,12 @@ class ProgressReporter:
 
     bytes: int
     report: ReportProgress | None
-    wall: Callable[[], datetime]
+    clock_now: Callable[[], datetime]
     rows: int = 0
     _started: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        self._started = self.wall()
+        self._started = self.clock_now()
 
     def report_read(self, position: int) -> None:
         """So many bytes of all files are read."""
@@ -70,7 +70,7 @@ class ProgressReporter:
 
     def _tell(self, stage: Any, share: float) -> None:
         if self.report is not None:
-            elapsed = max((self.wall() - self._started).total_seconds(), 1e-6)
+            elapsed = max((self.clock_now() - self._started).total_seconds(), 1e-6)
             left = domain.seconds_left(share, elapsed)
             self.report(ImportProgress(stage, self.rows, self.rows / elapsed, share, left))
 

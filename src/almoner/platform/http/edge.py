@@ -52,7 +52,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = perf_counter()
+        start = perf_counter()
         scope["almoner.request_id"] = request_id = new_request_id()
         status = 500
         started = False
@@ -81,7 +81,7 @@ class Edge:
             failure = None if isinstance(error, Problem) else error
             if not started:
                 await _send_problem(_problem_of(error), scope, tagged)
-        self._report(scope, request_id, status, perf_counter() - began, failure)
+        self._report(scope, request_id, status, perf_counter() - start, failure)
 
     def _resolve(self, scope: Scope) -> None:
         """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""

@@ -166,7 +166,7 @@ class _Download:
     outbound: OutboundClient
     folder: Path
     url: str
-    wall: Callable[[], datetime]
+    clock_now: Callable[[], datetime]
     report: Report
     limits: FetchLimits
 
@@ -287,7 +287,7 @@ class _Download:
         for older in self.folder.iterdir():
             if not older.name.startswith("."):
                 older.unlink()
-        size, retrieved = self._came(), self.wall()
+        size, retrieved = self._came(), self.clock_now()
         self._partial.rename(path)
         if version.modified is not None:
             os.utime(path, (version.modified.timestamp(),) * 2)  # the publisher's date, where no name tells one

@@ -109,10 +109,10 @@ class WordAligner:
         for place, word in enumerate(self._listed.words):
             where.setdefault(word, []).append(place)
         same = {place: found.pop(0) for place, word in enumerate(self._asked.words) if (found := where.get(word))}
-        theirs = {*same.values()}
+        other_words = {*same.values()}
         self.pairs += [("same", 1.0, (place,), (other,)) for place, other in same.items()]
         self.left = [place for place in self.left if place not in same]
-        self.right = [place for place in self.right if place not in theirs]
+        self.right = [place for place in self.right if place not in other_words]
 
     def _cut(self) -> None:
         """One side was cut off in a word, or behind OF: what the other has from there on is not missing.
@@ -145,14 +145,14 @@ class WordAligner:
 
     def _together(self) -> None:
         """One side writes as one word what is two on the other: GOOD WILL."""
-        for mine, theirs, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
+        for mine, other_words, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in list(pairwise(ours)):
                 if second != first + 1:
                     continue
                 word = mine.words[first] + mine.words[second]
                 for place in others:
-                    other = theirs.words[place]
+                    other = other_words.words[place]
                     if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _NEARLY):
                         split, whole = (first, second), (place,)
                         self._take("together", _TOGETHER, *((whole, split) if turned else (split, whole)))

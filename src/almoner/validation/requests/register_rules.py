@@ -10,12 +10,12 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.validation.requests.domain import Step, StepVerdict
 
 
-def register_steps(registry_code: str, heard: NumberStatus, main: Organisation | None) -> Iterator[Step]:
+def register_steps(registry_code: str, status_report: NumberStatus, main: Organisation | None) -> Iterator[Step]:
     """What the register of that code tells beyond its listing; of ``main``, the body that it is a branch of, too."""
     if registry_code == "IRS":
-        yield from _of_the_irs(heard)
+        yield from _of_the_irs(status_report)
         return
-    lister = heard.listing
+    lister = status_report.listing
     if lister is None or not lister.rows:
         return
     if main is not None:
@@ -28,12 +28,12 @@ def register_steps(registry_code: str, heard: NumberStatus, main: Organisation |
     yield from _BY_REGISTER.get(registry_code, _unknown_deductibility)(lister)
 
 
-def _of_the_irs(heard: NumberStatus) -> Iterator[Step]:
-    for reason in heard.standing.reasons:
+def _of_the_irs(status_report: NumberStatus) -> Iterator[Step]:
+    for reason in status_report.standing.reasons:
         if reason.step != "listing":  # the register's step says it
             yield Step(reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts)
-    listed = heard.told.get(PUB_78)
-    if heard.standing.reason_for("publication_78") is None and listed is not None and listed.rows:
+    listed = status_report.told.get(PUB_78)
+    if status_report.standing.reason_for("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 

@@ -46,5 +46,5 @@ async def refresh_status(reader: RefundStatusReader, work: JobContext, job: Job)
 
 def handlers(provider: PaymentProvider, reader: RefundStatusReader | None = None) -> Mapping[str, Handler]:
     """The jobs, with the provider that they ask."""
-    looking = {REFRESH: partial(refresh_status, reader)} if reader else {}
-    return {SEND: partial(send_refund, provider), **looking}
+    checking = {REFRESH: partial(refresh_status, reader)} if reader else {}
+    return {SEND: partial(send_refund, provider), **checking}

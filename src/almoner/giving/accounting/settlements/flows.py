@@ -51,7 +51,7 @@ async def import_parsed_report(
     record: OnFinished | None = None,
 ) -> Settlement:
     """As ``import_report``, of a report that is read already."""
-    began = perf_counter()
+    started_at = perf_counter()
     async with db.write() as tx:
         started = tx.now
         settlement = await service.open_report(tx, read)
@@ -60,7 +60,7 @@ async def import_parsed_report(
         await _with_retries(db, partial(service.book_lines, settlement=settlement, lines=batch))
         if report:
             done = start + len(batch)
-            report(ImportProgress(done, len(read.lines), done / max(perf_counter() - began, 1e-6)))
+            report(ImportProgress(done, len(read.lines), done / max(perf_counter() - started_at, 1e-6)))
 
     async def finish(tx: Tx) -> Settlement | None:
         if await service.recheck_exceptions(tx, looked_before=started):

@@ -63,7 +63,9 @@ async def run_disbursements(rules: DisbursementRules, telemetry: Telemetry, work
     ran = await flows.run_disbursements(work.db, rules)
     for disbursement_id, stated in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
-        telemetry.log("payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, said=stated)
+        telemetry.log(
+            "payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, claimed=stated
+        )
     return JobDone()
 
 

@@ -68,7 +68,7 @@ async def create_default(tx: Tx, partner: Partner) -> Configuration:
     return await create(tx, partner, ConfigurationInput())
 
 
-async def create(tx: Tx, partner: Partner, wish: ConfigurationInput) -> Configuration:
+async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Configuration:
     """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
     before = await store.lock_all(tx, partner)
     if len(before) >= domain.MAX_CONFIGURATIONS:
@@ -91,11 +91,13 @@ async def create(tx: Tx, partner: Partner, wish: ConfigurationInput) -> Configur
         created_at=tx.now,
         updated_at=tx.now,
     )
-    made = _merge_input(tx, blank, wish, named)
+    made = _merge_input(tx, blank, requested, named)
     if made.is_default and before:
         await store.clear_default(tx, partner)
     await store.insert(tx, partner, made)
-    if made.is_default and (before or wish != ConfigurationInput()):  # whoever named none is judged by it from now on
+    if made.is_default and (
+        before or requested != ConfigurationInput()
+    ):  # whoever named none is judged by it from now on
         await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
     return made
 
@@ -135,11 +137,11 @@ async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
     return await store.list_all(tx, partner)
 
 
-async def change(tx: Tx, partner: Partner, configuration_id: UUID, wish: ConfigurationInput) -> Configuration:
+async def change(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
     """Change what is said; what it decides is looked at again wherever it counts. Raises NotFound, IncorrectParams."""
     before = await _lock_one(tx, partner, configuration_id)
-    named = before.display_name if wish.display_name is not None else (await partners.get(tx, partner)).name[:255]
-    return await _store_change(tx, partner, before, _merge_input(tx, before, wish, named))
+    named = before.display_name if requested.display_name is not None else (await partners.get(tx, partner)).name[:255]
+    return await _store_change(tx, partner, before, _merge_input(tx, before, requested, named))
 
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
@@ -174,9 +176,9 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
     return changed
 
 
-def _merge_input(tx: Tx, before: Configuration, wish: ConfigurationInput, named: str) -> Configuration:
+def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, named: str) -> Configuration:
     """With what is said. Raises IncorrectParams naming all that is wrong."""
-    given = wish.given_fields()
+    given = requested.given_fields()
     wrong: list[str] = []
     if given.get("display_name", "") is None:
         given["display_name"] = named

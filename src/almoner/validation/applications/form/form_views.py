@@ -110,7 +110,7 @@ class FormViews:
         draft, configuration = face.application.draft, face.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.steps_of(configuration))
         following = face.step_url(drafts.first_open_step(draft, configuration))
-        return self.page(face, "apply_start.html", "start", notice=notice, begun=started, next=following)
+        return self.page(face, "apply_start.html", "start", notice=notice, has_started=started, next=following)
 
     def nonprofit(
         self,

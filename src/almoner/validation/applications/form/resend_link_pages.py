@@ -58,7 +58,7 @@ class LinkPages(FormBase):
             self.views.pages.language(request.state.language),
             status=429 if stated == "later" else 200,
             why=_reason_of(request),
-            said=stated,
+            claimed=stated,
             csrf=csrf,
             action=f"{request.url.path}?why={_reason_of(request)}",
         )

@@ -35,8 +35,8 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     evaluated = await store.list_pending_reviews(tx, ALL_PARTNERS, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
     alone = await store.with_exclusive_request(tx, ALL_PARTNERS, waiting) if waiting else set()
-    asking = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
-    asked = await store.list_question_times(tx, ALL_PARTNERS, asking) if asking else {}
+    attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
+    asked = await store.list_question_times(tx, ALL_PARTNERS, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
     appeals = await store.list_latest_appeals(tx, ALL_PARTNERS, answered) if answered else {}
 
