@@ -157,9 +157,7 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-_PRINT_HOME = (
-    "from pathlib import Path; from almoner.platform.database.postgres import home_of; print(home_of(Path('var')))"
-)
+_PRINT_HOME = "from pathlib import Path; from almoner.platform.database.postgres import cluster_home; print(cluster_home(Path('var')))"
 
 
 def clone(into: Path, account: str | None) -> Clone:

@@ -160,9 +160,9 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
     "refund_failed": _EmailText(
-        "A refund at {place} came back",
+        "A refund failed at {place}",
         "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
-        "refunds refused` lists it, docs/runbooks/refunds.md says what to do.",
+        "refunds failed` lists it, docs/runbooks/refunds.md says what to do.",
         after="It stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
     "refund_not_sent": _EmailText(

@@ -145,14 +145,14 @@ class WordAligner:
 
     def _together(self) -> None:
         """One side writes as one word what is two on the other: GOOD WILL."""
-        for mine, other_words, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
+        for mine, other_name, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in list(pairwise(ours)):
                 if second != first + 1:
                     continue
                 word = mine.words[first] + mine.words[second]
                 for place in others:
-                    other = other_words.words[place]
+                    other = other_name.words[place]
                     if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _NEARLY):
                         split, whole = (first, second), (place,)
                         self._take("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
