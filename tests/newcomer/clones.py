@@ -157,7 +157,10 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-_PRINT_HOME = "from pathlib import Path; from almoner.platform.database.postgres import cluster_home; print(cluster_home(Path('var')))"
+_PRINT_HOME = (
+    "from pathlib import Path; from almoner.platform.database import postgres; "
+    "print(postgres.cluster_home(Path('var')))"
+)
 
 
 def clone(into: Path, account: str | None) -> Clone:
