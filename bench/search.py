@@ -191,8 +191,6 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
 
 async def _renamed(db: Database) -> list[str]:
     """How many bodies are found by the name they had two years before; they are loaded by their new one."""
-    if not RENAMES.exists():
-        return []
     with RENAMES.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     async with db.read() as tx:
@@ -285,6 +283,8 @@ def measure(scale: Scale, count: int = USUAL, folder: Path | None = None, asked:
     """A report in Markdown."""
     with _kept(folder) as complete:
         lines = asyncio.run(_run(complete, count, asked, scale))
+    if not RENAMES.exists():
+        return [*lines, "- real names: not measured, the list of renamed organisations is not at hand"]
     with database() as complete:
         return [*lines, "", "## Real names", "", *asyncio.run(_real(complete))]
 
