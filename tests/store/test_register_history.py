@@ -20,7 +20,7 @@ from tests.support.written_register import Loader, Written, entry
 
 MARCH, APRIL, MAY = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
 QUIET = 631
-"""Of the 969 rows that changed, those in which no column but ``IrsBmf.ignored_columns`` did; 834 have another
+"""Of the 969 rows that changed, those in which no column but ``IrsBmfReader.ignored_columns`` did; 834 have another
 TAX_PERIOD.
 """
 

@@ -103,7 +103,7 @@ SCORED: Final = {2: "8f2fbeb37ae1363d"}
 
 
 def test_a_changed_score_has_a_new_version_of_the_engine() -> None:
-    """If this fails, raise ``matching.service.ENGINE``, so that all are compared anew, and name its digest."""
+    """If this fails, raise ``matching.service.ENGINE_VERSION``, so that all are compared anew, and name its digest."""
     random, scores = Random(SEED), []
     for entry in random.sample(bodies(), 100):
         name = KINDS["two slips"](entry.listed.names[0].text, random)

@@ -50,7 +50,7 @@ class _CachedKey:
 
 
 class KeyGuard:
-    """Implements ``platform.http.caller.Guard`` over the stored keys, remembering each for half a second."""
+    """Implements ``platform.http.caller.AccessGuard`` over the stored keys, remembering each for half a second."""
 
     def __init__(self, db: Database, clock: Clock, limiter: RateLimiter, limits: RateLimits) -> None:
         self._db = db
@@ -65,7 +65,7 @@ class KeyGuard:
     async def authenticate(self, authorization: str | None, address: str) -> Caller:
         """The caller behind the bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
 
-        Raises Unauthorised; TooManyWrongKeys when the address has tried too many that are none.
+        Raises Unauthorised; TooManyInvalidKeys when the address has tried too many that are none.
         """
         secret = read_authorization(authorization)
         real_now = self._clock.real_now()

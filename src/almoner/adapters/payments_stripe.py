@@ -87,7 +87,7 @@ class StripeProvider:
 
         ``mark``: what tells this installation from others at the same account.
 
-        Raises CurrenciesDiffer: then nothing starts.
+        Raises CurrencyTableMismatch: then nothing starts.
         """
         stripe_currencies.check_currency_table()
         self._line = line
@@ -185,7 +185,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """A refund as it stands. Raises NoSuchPayment, NotOurs, ProviderFailure."""
+        """A refund as it stands. Raises NoSuchPayment, ForeignPayment, ProviderFailure."""
         session = await self._session(payment)
         with translate_errors(refund):
             made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
@@ -220,7 +220,7 @@ class StripeProvider:
         ]
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-        """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
+        """A notice whose signature is right and not older than five minutes. Raises WebhookRefused."""
         return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
 
     def payout_reports(self) -> StripePayoutReports:
@@ -239,7 +239,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _session(self, payment: str) -> CheckoutSession:
-        """The Checkout Session of any name. Raises NoSuchPayment, NotOurs for one that we have not asked for."""
+        """The Checkout Session of any name. Raises NoSuchPayment, ForeignPayment for one that we have not asked for."""
         if not stripe_webhooks.PAYMENT_ID.fullmatch(payment):
             raise NoSuchPayment(payment)
         sessions = self._line.client.v1.checkout.sessions

@@ -169,7 +169,7 @@ class TestProvider:
         ]
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
-        """A notice whose signature is right and not older than five minutes. Raises NoticeRefused."""
+        """A notice whose signature is right and not older than five minutes. Raises WebhookRefused."""
         match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
         if match is None:
             raise WebhookRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")

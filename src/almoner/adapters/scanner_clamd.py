@@ -22,7 +22,7 @@ class ClamdScanner:
         self._host, self._port, self._path = parts.hostname, parts.port or PORT, parts.path
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
-        """What was found; None when the content is clean. Raises ScannerDown."""
+        """What was found; None when the content is clean. Raises ScannerUnavailable."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 answer = await self._ask(content)

@@ -90,7 +90,7 @@ def _check_response(content: bytes, status: int) -> None:
 
 
 class StripeConnection:
-    """Made and closed inside the event loop. ``client``: to be used inside ``calling``."""
+    """Made and closed inside the event loop. ``client``: to be used inside ``translate_errors``."""
 
     def __init__(
         self, key: str, api_url: str, *, retries: int = RETRIES, identity: DeploymentIdentity | None = None

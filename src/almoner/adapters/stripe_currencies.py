@@ -36,7 +36,10 @@ class CurrencyTableMismatch(RuntimeError):
 
 
 def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
-    """At start: each difference between the tables is one that is known. Raises CurrenciesDiffer, naming all others."""
+    """At start: each difference between the tables is one that is known.
+
+    Raises CurrencyTableMismatch, naming all others.
+    """
     wrong = [
         f"{code} has {decimals} decimals at Stripe and {ours.get(code, 'none')} here"
         for code, decimals in sorted(other.items())
@@ -68,14 +71,14 @@ class UnsupportedAmount(ValueError):
 
 
 def to_stripe_amount(money: Money) -> int:
-    """The amount as Stripe takes it. Raises NoSuchAmount."""
+    """The amount as Stripe takes it. Raises UnsupportedAmount."""
     if money.currency not in UNIT_FACTORS:
         raise UnsupportedAmount(f"Stripe does not take every amount of {money.currency}")
     return money.minor * UNIT_FACTORS[money.currency]
 
 
 def from_stripe_amount(amount: int, currency: str) -> Money:
-    """The money that Stripe shows; ``currency`` in its small letters. Raises NoSuchAmount."""
+    """The money that Stripe shows; ``currency`` in its small letters. Raises UnsupportedAmount."""
     code = currency.upper()
     if code not in UNIT_FACTORS or amount % UNIT_FACTORS[code] or not 0 <= amount // UNIT_FACTORS[code] <= MAX_MINOR:
         raise UnsupportedAmount(f"{amount} {currency} is no amount of money here")

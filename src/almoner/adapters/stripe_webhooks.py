@@ -65,7 +65,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-    """The notice, None when it is of a type that means nothing here. Raises NoticeRefused."""
+    """The notice, None when it is of a type that means nothing here. Raises WebhookRefused."""
     _verify_signature(secret, headers.get(SIGNATURE_HEADER, ""), body, at)
     try:
         event = msgspec.json.decode(body, type=_Event)

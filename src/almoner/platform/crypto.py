@@ -66,7 +66,7 @@ class Vault:
         return _FORMAT + nonce + self._cipher(context).encrypt(nonce, plain, binding)
 
     def decrypt(self, sealed: bytes, *, context: str, binding: bytes = b"") -> bytes:
-        """The plain bytes. Raises SealBroken when value, context or binding differ."""
+        """The plain bytes. Raises DecryptionFailed when value, context or binding differ."""
         nonce, body = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         try:
             if sealed[:1] != _FORMAT:

@@ -1,7 +1,7 @@
 """Idempotency keys (spec 8, settled 8, architecture 5): only successes are kept, for 21 days, in their transaction.
 
 Two ways into the same table. ``claim`` and ``keep`` frame an ordinary writing transaction. A hot write folds ``CLAIM``
-and ``KEEP`` into its one statement and reads the outcome with ``Claim.settle``. Either way the unique key is the
+and ``COMPLETE`` into its one statement and reads the outcome with ``Claim.settle``. Either way the unique key is the
 guarantee: a call that raced past the look-up fails on it and is run again by the endpoint layer, which then finds the
 stored answer.
 """

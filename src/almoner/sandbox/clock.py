@@ -57,7 +57,7 @@ class SandboxClock:
 
         Each expiry, sweep, job and delivery that falls due on the way is done at its own moment, as long as that takes
         no more than 30 s in all; after that the clock goes straight to the end, and ``remaining`` says what is left.
-        Raises AlreadyMoving, IncorrectParams, UnreleasedCopy.
+        Raises ClockInUse, IncorrectParams, UnreleasedCopy.
         """
         if not timedelta() <= by <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")

@@ -65,7 +65,7 @@ class _Donors:
     async def donate(self, partner: Partner, session_id: UUID, body: SimulateIn) -> ResponseRecord:
         """A donor opens the session's page, gives, and pays; the session afterwards.
 
-        Raises NotFound, SessionCompleted, Declined, and what ``flows.begin_payment`` raises.
+        Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
         """
         require_fields(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
         async with self._db.read() as tx:
@@ -94,7 +94,7 @@ class _Donors:
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """Whoever is to pay a donation that waits for it does; the donation afterwards.
 
-        The partner pays all that it is asked for together with a direct one. Raises NotFound, Declined; donation
+        The partner pays all that it is asked for together with a direct one. Raises NotFound, PaymentDeclined; donation
         InvalidState when it waits for no payment.
         """
         async with self._db.read() as tx:

@@ -169,7 +169,7 @@ def is_storable(text: str) -> bool:
 
 
 def member_ids(ids: Ids, resource: Resource[Any]) -> list[UUID]:
-    """Who is to be in a group, as ``people_of``."""
+    """Who is to be in a group, as ``person_ids``."""
     return person_ids(ids, getattr(resource, "members", None) or ())
 
 

@@ -140,7 +140,7 @@ class AccountPages:
         )
 
     async def _change(self, visitor: Visitor) -> Response:
-        """Raises WeakPassword, TooBusy."""
+        """Raises WeakPassword, SignInOverloaded."""
         chosen = visitor.form_text("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
         response = redirect_to(f"{visitor.place.home}?told=password")

@@ -185,7 +185,7 @@ class LinkPages:
     async def _set(
         self, place: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
-        """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, TooBusy."""
+        """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, place, token, purpose)
         return await links.set_password(self._db, token, purpose, password, entry.browser)

@@ -101,7 +101,7 @@ class SignInPages:
             return redirect_to(f"{place.home}/sign-in?told={reported}")
 
     async def _take_second(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
-        """Its form, or what comes of it. Raises TicketOver."""
+        """Its form, or what comes of it. Raises TicketExpired."""
         code = entry.form_text("code").strip()
         if entry.request.method != "POST":
             return await self._second(entry, needed)

@@ -65,12 +65,12 @@ def set_cost(cost: HashCost) -> None:
 
 
 async def hash_secret(secret: bytes) -> str:
-    """A new hash with its parameters and salt in it, for somebody who is known. Raises TooBusy."""
+    """A new hash with its parameters and salt in it, for somebody who is known. Raises SignInOverloaded."""
     return await _queue.do(lambda: _queue.hasher.hash(secret), known=True)
 
 
 async def verify_hash(hash_: str, secret: bytes, *, known: bool) -> bool:
-    """Whether the hash was made of the secret; ``known``: for somebody who was here before. Raises TooBusy."""
+    """Whether the hash was made of the secret; ``known``: for somebody who was here before. Raises SignInOverloaded."""
     return await _queue.do(lambda: _verify(hash_, secret), known=known)
 
 

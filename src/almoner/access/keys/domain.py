@@ -135,7 +135,7 @@ def kind_of(text: str, *, sandbox: bool) -> Kind | None:
 
 
 def is_well_formed_secret(start: str, text: str) -> bool:
-    """Whether the text could be one of ``secret_after``: its form and its checksum are right."""
+    """Whether the text could be one of ``generate_secret``: its form and its checksum are right."""
     if not text.startswith(start) or len(text) != len(start) + _RANDOM_CHARACTERS + _CHECK_CHARACTERS:
         return False
     head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]

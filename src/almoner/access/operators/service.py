@@ -240,7 +240,7 @@ async def create_token(
 ) -> tuple[OperatorToken, str]:
     """A new token and its secret, which is shown this once; a mail tells of it.
 
-    Raises IncorrectParams; TokenRefused when not active; TokensAreOwn when ``by`` is somebody else.
+    Raises IncorrectParams; TokenRefused when not active; TokenNotOwn when ``by`` is somebody else.
     """
     await people.lock(tx, OPERATORS, operator.id)
     if not operator.active:

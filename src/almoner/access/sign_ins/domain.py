@@ -88,7 +88,7 @@ class NewSignIn:
     """Somebody is signed in now.
 
     ``secret``: for the cookie of the sign-in, known this once. ``device``: for the cookie by which the browser is known
-    later, for ``DEVICE_LIVES``.
+    later, for ``DEVICE_LIFETIME``.
     """
 
     sign_in: SignIn

@@ -66,7 +66,7 @@ def uk_tax_year(year: int) -> StatementPeriod:
 
 
 def parse_period(first: str | None, last: str | None, today: date) -> StatementPeriod:
-    """The period between two days as a browser sends them; without any, this year. Raises NoPeriod."""
+    """The period between two days as a browser sends them; without any, this year. Raises InvalidPeriod."""
     if first is None and last is None:
         return calendar_year(today.year)
     try:

@@ -27,7 +27,7 @@ MAILS: Final = Path(__file__).parent / "mails"
 
 
 async def compose_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime) -> Mail | None:
-    """The mail about one refund; None when nobody is known who could be told. Raises NoSuchHeldPayment."""
+    """The mail about one refund; None when nobody is known who could be told. Raises NoSuchUnallocatedPayment."""
     held = await suspense.get(tx, held_id)
     if held.donation_id is None:
         return None

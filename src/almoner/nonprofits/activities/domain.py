@@ -62,7 +62,7 @@ class RetaggingRun:
 NO_TAGS: Final = AssignedTags((), MappingProxyType({}))
 
 RETAGGING_COMPLETED: Final = "internal.activities_applied"
-"""Told when all bodies were gone through by the rules, with a ``RulesApplied`` in it."""
+"""Told when all bodies were gone through by the rules, with a ``RetaggingCompleted`` in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class BrandingContent:
 
 
 def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
-    """A text as it is kept: in one form of blanks, None when nothing is left of it. Raises BrandingRefused."""
+    """A text as it is kept: in one form of blanks, None when nothing is left of it. Raises InvalidBranding."""
     if stated is None:
         return None
     stored = "\n".join(" ".join(line.split()) for line in stated.strip().splitlines()).strip()
@@ -45,7 +45,7 @@ def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
 
 
 def check_image_size(name: str, content: bytes, most: int) -> None:
-    """Raises BrandingRefused for an image that is too large for every page."""
+    """Raises InvalidBranding for an image that is too large for every page."""
     if len(content) > most:
         raise InvalidBranding(
             f"the {name} has {len(content)} bytes when written anew, at most {most}: take a simpler one"

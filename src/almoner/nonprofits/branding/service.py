@@ -25,7 +25,7 @@ class BrandingChange:
 
 
 async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange) -> tuple[UUID, BrandingContent]:
-    """(the record that answers for it, how it is shown now). Raises NotFound, BrandingRefused, ValueError.
+    """(the record that answers for it, how it is shown now). Raises NotFound, InvalidBranding, ValueError.
 
     An organisation in several registers is one, with one branding.
     """

@@ -229,7 +229,7 @@ class Branding:
 
 
 DISPLAY_CHANGED: Final = "internal.organisation_shown_anew"
-"""Told when an organisation is to be shown otherwise, with a ``ShownAnew`` in it."""
+"""Told when an organisation is to be shown otherwise, with a ``DisplayChanged`` in it."""
 
 
 @dataclass(frozen=True, slots=True)

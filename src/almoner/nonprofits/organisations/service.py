@@ -137,7 +137,8 @@ async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -
     """Have everybody see an organisation that one partner sees alone (settled 5).
 
     ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an e-mail
-    on a website of a published record lets agents through. Raises NotFound, NumberTaken; then nothing more can be done.
+    on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
+    can be done.
     """
     if not await store_unlisted.is_own(tx, ALL_PARTNERS, organisation_id):
         raise NotFound

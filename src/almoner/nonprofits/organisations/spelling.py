@@ -44,7 +44,7 @@ MAX_SCANNED_OCCURRENCES: Final = 100_000
 
 MIN_ALTERNATIVE_WORDS: Final = 3
 MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
-"""Of more words than ``SEVERAL``, those count alone of which one is enough that occur so often together, at most."""
+"""Of more words than ``MIN_ALTERNATIVE_WORDS``, those count alone of which one is enough that occur so often together, at most."""
 
 RARE_OCCURRENCES: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""
@@ -153,7 +153,7 @@ def two_edit_variants(word: str) -> list[str]:
 
 
 def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
-    """``left_of_two_slips`` of as many of the words as few enough strings are made of, the shortest first.
+    """``two_edit_variants`` of as many of the words as few enough strings are made of, the shortest first.
 
     Of a word there are about twice as many as the square of its length.
     """

@@ -54,7 +54,8 @@ CompareBy = Literal["length", "letters"]
 class SearchRequest:
     """What to match: ways for names, and for what names lack and places or descriptions have; the text; numbers.
 
-    ``vast``: there are certainly more than ``COUNTED``, which need not be found to be counted. ``counted``: whether the
+    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, which need not be found to be counted.
+    ``counted``: whether the
     total will be told.
     """
 

@@ -137,7 +137,7 @@ class LoadedFile:
 
 
 QUARANTINED: Final = "internal.register_put_aside"
-"""Told when files were put into quarantine, with a ``PutAside`` in it."""
+"""Told when files were put into quarantine, with a ``RegisterQuarantined`` in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class ProgressReporter:
 async def read_files(
     db: Database, source: RegisterSource, found: Sequence[FoundFile], day: datetime, report: ReportProgress | None
 ) -> tuple[UUID, ProgressReporter]:
-    """Read all files that were not read before an interruption, as data of a day. Raises Busy."""
+    """Read all files that were not read before an interruption, as data of a day. Raises ImportInProgress."""
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
         if (

@@ -108,7 +108,7 @@ def oversized_members(entry: RegisterEntry) -> dict[str, str]:
 def staged_record(
     registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
-    """One record for COPY in the order of ``STAGED``; a sentence when it cannot be stored.
+    """One record for COPY in the order of ``STAGING_COLUMNS``; a sentence when it cannot be stored.
 
     ``new_id``: of the body, should it be new; None when the source makes no bodies.
     """

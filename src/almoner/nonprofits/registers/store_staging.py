@@ -109,7 +109,7 @@ async def lock_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> bool:
 async def copy_rows(
     tx: Tx, _: AllPartners, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
 ) -> None:
-    """COPY records in the order of ``records.STAGED``."""
+    """COPY records in the order of ``records.STAGING_COLUMNS``."""
     await tx.copy_records(staging_table(reading_id), STAGING_COLUMNS, rows)
 
 

@@ -164,7 +164,7 @@ async def next_export_at(tx: Tx) -> datetime | None:
 
 
 async def export_heads(tx: Tx, folder: Path) -> int:
-    """Append heads to the files of their scopes; how many. Raises NotExported: they are tried until they are there.
+    """Append heads to the files of their scopes; how many. Raises ExportFailed: they are tried until they are there.
 
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
     same. A copy that was not released leaves the folder to the deployment that it was copied from.

@@ -47,7 +47,7 @@ class ConnectionPool:
     async def acquire(self) -> "Held":
         """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
 
-        NoConnection, which is an OSError, when it took too long or once ``close`` was called.
+        ConnectionUnavailable, which is an OSError, when it took too long or once ``close`` was called.
         """
         if self._idle and not self._closing and _is_open(self._idle[-1]):
             return self._idle.pop()

@@ -26,7 +26,7 @@ from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 RECENT: Final = 64
 RAISE_INTERVAL: Final = timedelta(seconds=5)
 PROMOTION_WAIT: Final = timedelta(seconds=12)
-"""How long a promoted server is quiet while nobody else raises; more than twice ``RAISE``."""
+"""How long a promoted server is quiet while nobody else raises; more than twice ``RAISE_INTERVAL``."""
 
 PATIENCE_SECONDS: Final = 2.0
 """For the storage."""
@@ -198,7 +198,10 @@ async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> Deplo
 
 
 async def supersede_former(marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None) -> None:
-    """Let the deployment that was taken over find, wherever it is started, that it is behind. Raises StorageAway."""
+    """Let the deployment that was taken over find, wherever it is started, that it is behind.
+
+    Raises StorageUnavailable.
+    """
     number = max(former.generation, outside.number if outside else 0) + _FAR
     await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encoded())
 

@@ -1,4 +1,4 @@
-"""Keeps watch in every process over whether its database is a copy (``copies``), and raises the generation."""
+"""Keeps watch in every process over whether its database is a copy (``copy_detection``), and raises the generation."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -48,7 +48,7 @@ class CopyWatch:
             await self._go_on(found.claim, found.server, at_end=at_end)
 
     async def confirm_ownership(self) -> None:
-        """Ask the storage before something is removed there. Raises StorageAway, UnreleasedCopy."""
+        """Ask the storage before something is removed there. Raises StorageUnavailable, UnreleasedCopy."""
         self._identity.ensure_active()
         content = None if self._identity.id is None else await self._marks.read_mark(str(self._identity.id))
         async with self._db.read() as tx:

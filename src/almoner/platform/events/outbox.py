@@ -55,7 +55,7 @@ class Reaction:
 
     ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. An
     event is handed over exactly once. When ``react`` raises on a public event, what it did is undone and it gets this
-    event alone, later (``platform.held_reactions``); an internal one stays undispatched and is tried again.
+    event alone, later (``platform.reaction_retries``); an internal one stays undispatched and is tried again.
     """
 
     event_type: str

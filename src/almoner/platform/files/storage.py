@@ -51,7 +51,7 @@ class TrashedBlob:
 
 
 class DeploymentMarks(Protocol):
-    """What deployments say of themselves in a storage, each under its own name. All raise StorageAway."""
+    """What deployments say of themselves in a storage, each under its own name. All raise StorageUnavailable."""
 
     async def read_mark(self, name: str) -> bytes | None:
         """What is said under a name; None: nothing."""
@@ -67,7 +67,7 @@ class DeploymentMarks(Protocol):
 
 
 class Storage(DeploymentMarks, Protocol):
-    """Where blobs lie. All raise StorageAway when it cannot be reached."""
+    """Where blobs lie. All raise StorageUnavailable when it cannot be reached."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store a new blob, whole or not at all."""
@@ -105,7 +105,8 @@ class Storage(DeploymentMarks, Protocol):
 class Blobs:
     """Sealed blobs in a storage, as one deployment may use them.
 
-    ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises StorageAway.
+    ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises
+    StorageUnavailable.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class Blobs:
         return key
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
-        """The plain bytes, segment by segment. Raises BlobMissing, SealBroken, StorageAway."""
+        """The plain bytes, segment by segment. Raises BlobMissing, DecryptionFailed, StorageUnavailable."""
         _ensure_outside_transaction()
         waiting, place, last = bytearray(), 0, False
         async for piece in self._storage.get(key):

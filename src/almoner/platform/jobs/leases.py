@@ -71,7 +71,7 @@ class _LeaseLost(Exception):
 
 
 async def run_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
-    """Run a flow to its outcome. Raises what its steps raise; StillRunning when another call holds the row too long.
+    """Run a flow to its outcome. Raises what its steps raise; CallInProgress when another call holds the row too long.
 
     A copy that was not released calls nobody: UnreleasedCopy.
     """

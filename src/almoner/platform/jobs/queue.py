@@ -88,7 +88,7 @@ Result = JobDone | JobRetry | JobDropped
 
 @dataclass(frozen=True, slots=True)
 class JobFailed:
-    """The handler raised: it is done again after a while, and is dead after ``MOST_FAILURES`` in a row."""
+    """The handler raised: it is done again after a while, and is dead after ``MAX_FAILURES`` in a row."""
 
     reason: str
 

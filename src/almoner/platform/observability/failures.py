@@ -16,7 +16,7 @@ TIMEOUT_ERRORS: Final = (
 """A statement was ended as it took too long; what its transaction did is undone."""
 
 CONNECTION_ERRORS: Final = (
-    OSError,  # NoConnection and time-outs are such, too
+    OSError,  # ConnectionUnavailable and time-outs are such, too
     asyncpg.InternalClientError,  # a query met the server's farewell
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,

@@ -113,7 +113,7 @@ async def fetch_file(
     report: Report | None = None,
     limits: FetchLimits = LIMITS,
 ) -> FetchedFile:
-    """Have the published file here. Raises FetchRefused, FetchBroken when another try may help."""
+    """Have the published file here. Raises FetchRefused, FetchInterrupted when another try may help."""
     own = folder / sha256(url.encode()).hexdigest()[:12]
     await asyncio.to_thread(own.mkdir, parents=True, exist_ok=True)
     with _folder_lock(own, url):

@@ -1,7 +1,8 @@
 """PDF documents by typst: tagged (PDF/UA-1), archival (PDF/A-3a), and the same bytes from the same facts.
 
 A document shows the fonts of this package alone, never those of the machine; what they cannot show is written in plain
-letters, since both standards forbid a character without a glyph. The template is told of that in ``facts.rewritten``.
+letters, since both standards forbid a character without a glyph. The template is told of that in
+``facts.is_transliterated``.
 """
 
 import asyncio

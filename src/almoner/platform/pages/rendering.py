@@ -124,7 +124,7 @@ def bold_isolated(value: object) -> Markup:
 
 
 def bold_unbroken(value: object) -> Markup:
-    """As ``stressed``, never broken over two lines: numbers that people copy."""
+    """As ``bold_isolated``, never broken over two lines: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 
 

@@ -120,7 +120,7 @@ def _corrected_form_word(word: str) -> str:
 
 
 def _strip_misspelt_form(words: list[str]) -> tuple[list[str], str | None]:
-    """As ``_form_at_an_end``, of words that are mended."""
+    """As ``_strip_form``, of words that are mended."""
     repaired = [_corrected_form_word(word) for word in words]
     if repaired == words:
         return words, None

@@ -37,7 +37,10 @@ class Screener:
                 await self.reload(db)
 
     async def current_lists(self, tx: Tx) -> ScreeningIndex:
-        """The lists as they are loaded now; in a writing transaction they stay so until it ends. Raises ListsMoved."""
+        """The lists as they are loaded now; in a writing transaction they stay so until it ends.
+
+        Raises ListsChanged.
+        """
         if dict(await watchlists.current_load_ids(tx)) != self._loads:
             raise ListsChanged
         return self._lists

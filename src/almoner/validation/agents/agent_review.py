@@ -63,7 +63,7 @@ async def domain_to_look_up(tx: Tx, verification_id: UUID) -> str | None:
 
 
 async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
-    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``to_look_up`` named.
+    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``domain_to_look_up`` named.
 
     A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
 

@@ -209,7 +209,7 @@ class ValidationRequest:
     def with_correction(
         self, registry_id: UUID, name: str, number: str, key: str, now: datetime
     ) -> "ValidationRequest":
-        """With another register or number, while nobody has decided. Raises InvalidState, NothingCorrected."""
+        """With another register or number, while nobody has decided. Raises InvalidState, UnchangedCorrection."""
         if self.status != "pending" or self.corrections >= MAX_CORRECTIONS:
             raise InvalidState(f"the validation request is {self.status}, and was corrected {self.corrections} times")
         if (registry_id, key) == (self.registry_id, self.number_key):

@@ -80,7 +80,7 @@ async def _identify_registry(tx: Tx, asked: NonprofitDetails) -> tuple[Registry,
 async def correct_number(tx: Tx, scope: Scope, request_id: UUID, registry_name: str, number: str) -> ValidationRequest:
     """Look another number or register up, while nobody has decided; what was given before is kept.
 
-    Raises NotFound, InvalidState, NothingCorrected, RegistryNotFound, InvalidRegistryId.
+    Raises NotFound, InvalidState, UnchangedCorrection, RegistryNotFound, InvalidRegistryId.
     """
     held = await _lock(tx, scope, request_id)
     registry, check = await _identify_registry(

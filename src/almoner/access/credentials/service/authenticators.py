@@ -35,7 +35,7 @@ class AuthenticatorSetup:
 
 
 async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
-    """A new secret, which opens nothing before its first code is shown to ``confirm``. Raises HasAuthenticator.
+    """A new secret, which opens nothing before its first code is shown to ``confirm``. Raises AuthenticatorExists.
 
     ``address``: where it is shown, for the audit log (V8).
     """
@@ -47,7 +47,10 @@ async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None =
 
 
 async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
-    """What was begun, once more: after a wrong first code. ``address`` as for ``begin``. Raises NoAuthenticator."""
+    """What was begun, once more: after a wrong first code. ``address`` as for ``begin``.
+
+    Raises AuthenticatorNotPending.
+    """
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
@@ -55,7 +58,7 @@ async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None 
 
 
 async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
-    """Whether the first code is right; the app is in use from then on. Raises NoAuthenticator."""
+    """Whether the first code is right; the app is in use from then on. Raises AuthenticatorNotPending."""
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending

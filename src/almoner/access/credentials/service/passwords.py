@@ -47,7 +47,7 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
     """Whether it is the person's password. Takes as long where there is no such person or no password (ASVS 6.3.8).
 
     ``there_before``: whether the person was where it is typed; a flood of others does not keep them out. Call it
-    without a transaction. Raises TooBusy.
+    without a transaction. Raises SignInOverloaded.
     """
     try:
         typed = domain.normalise_password(password)
@@ -60,7 +60,7 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
 
 
 async def hash_new_password(vault: Vault, person: Person, password: str) -> HashedPassword:
-    """A password that the person chose. Call it without a transaction. Raises WeakPassword, TooBusy."""
+    """A password that the person chose. Call it without a transaction. Raises WeakPassword, SignInOverloaded."""
     chosen = domain.normalise_password(password)
     domain.check_password(chosen, person.user_name, common_passwords())
     return HashedPassword(person.id, await hashing.hash_secret(_secret(vault, person.id, chosen)))

@@ -42,7 +42,7 @@ _TIME_BYTES: Final = 6
 async def begin(
     tx: Tx, person: Person, method: Method, browser: Browser, *, authenticated_at: datetime | None = None
 ) -> NewSignIn:
-    """Sign somebody in who has proved who they are. Raises WrongSignIn when they were deactivated meanwhile.
+    """Sign somebody in who has proved who they are. Raises SignInFailed when they were deactivated meanwhile.
 
     ``authenticated_at``: when they did it,
     where that was not just now; real time. A mail tells of a browser that this person
@@ -128,7 +128,7 @@ async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = No
 
 
 async def issue_device_cookie(tx: Tx, person: Person) -> str:
-    """The cookie of a browser that signed the person in: for ``DEVICE_LIVES``, or until the epoch ends."""
+    """The cookie of a browser that signed the person in: for ``DEVICE_LIFETIME``, or until the epoch ends."""
     return _sign_device_cookie(tx, person, await store.find_epoch(tx, person.realm, person.id))
 
 

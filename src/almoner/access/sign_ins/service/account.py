@@ -1,6 +1,6 @@
 """What people change about how they sign in, with the mail that tells them of it (ASVS 6.3.7).
 
-The caller has had them prove anew who they are (``recently_proved``).
+The caller has had them prove anew who they are (``is_recently_proved``).
 """
 
 from uuid import UUID
@@ -19,7 +19,7 @@ from almoner.platform.database.transactions import Database, Tx
 
 
 async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
-    """Set a new password and end the other sign-ins. It opens its own transaction. Raises WeakPassword, TooBusy.
+    """Set a new password and end the other sign-ins. It opens its own transaction. Raises WeakPassword, SignInOverloaded.
 
     Answers the cookie by which this browser is known from now on; all that there were before are void.
     """
@@ -34,7 +34,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
 
 
 async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Browser) -> bool:
-    """Whether the first code of the app is right; it is in use from then on. Raises NoAuthenticator."""
+    """Whether the first code of the app is right; it is in use from then on. Raises AuthenticatorNotPending."""
     right = await authenticators.confirm_setup(
         tx, person, code, credentials.own_audit_context(tx, person, browser.address)
     )
@@ -72,7 +72,10 @@ async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> lis
 
 
 async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name: str, browser: Browser) -> Passkey:
-    """Keep the passkey that the browser made; ``binding`` as given to ``passkeys.to_add``. Raises PasskeyRefused."""
+    """Keep the passkey that the browser made; ``binding`` as given to ``passkeys.registration_options``.
+
+    Raises PasskeyRefused.
+    """
     by = credentials.own_audit_context(tx, person, browser.address)
     passkey = await passkeys.add(tx, person, binding, answer, name, by)
     await _notify(tx, person, "passkey_added", browser, name=passkey.name)

@@ -108,7 +108,7 @@ async def use_link(tx: Tx, link: EmailLink, person: Person) -> None:
 async def set_password(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
     """Choose a password by a link. All sign-ins end, and wrong tries are forgiven.
 
-    It opens its own transactions. Raises LinkClosed, WeakPassword, TooBusy.
+    It opens its own transactions. Raises LinkClosed, WeakPassword, SignInOverloaded.
     """
     async with db.read() as tx:
         link, person = await open_link(tx, token, purpose)

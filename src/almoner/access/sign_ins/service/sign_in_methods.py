@@ -1,6 +1,6 @@
 """The ways in, and the ways to prove anew who one is. They open their own transactions: no hash is made inside one.
 
-All raise ``TooSoon`` when a try came before its time, and ``WrongSignIn`` when it was wrong, whatever was wrong.
+All raise ``TooSoon`` when a try came before its time, and ``SignInFailed`` when it was wrong, whatever was wrong.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -72,7 +72,7 @@ async def sign_in_after_provider(
     """Sign in who comes from the partner's provider; whoever has a second factor here is asked for it.
 
     ``authenticated_at``: when they showed the provider who they are; ``by_two``: by two factors, and none is asked
-    here. Raises WrongSignIn.
+    here. Raises SignInFailed.
     """
     held = await credentials.get_factors(tx, person)
     if held.second and not by_two:
@@ -81,7 +81,7 @@ async def sign_in_after_provider(
 
 
 async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, browser: Browser) -> NewSignIn:
-    """Sign in by the code of the authenticator app, or a recovery code, after the first step. Raises TicketOver."""
+    """Sign in by the code of the authenticator app, or a recovery code, after the first step. Raises TicketExpired."""
     entered: NewSignIn | None = None
     async with db.write() as tx:
         person, first = await _read_ticket(tx, realm, ticket, hold=True)
@@ -102,7 +102,7 @@ async def sign_in_by_code(db: Database, realm: Realm, ticket: str, code: str, br
 async def sign_in_by_passkey(
     db: Database, realm: Realm, binding: bytes, answer: str, browser: Browser, ticket: str = ""
 ) -> NewSignIn:
-    """Sign in by a passkey alone. ``binding``: as given to ``passkeys.to_use``.
+    """Sign in by a passkey alone. ``binding``: as given to ``passkeys.authentication_options``.
 
     ``ticket``: of the first step, if there was one: who came from the provider has signed in there.
     """
@@ -120,7 +120,7 @@ async def sign_in_by_passkey(
 
 
 async def find_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
-    """The second step once more, for its page. Raises TicketOver."""
+    """The second step once more, for its page. Raises TicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)
         return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
@@ -264,7 +264,7 @@ async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
 
 
 async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False) -> tuple[Person, _First]:
-    """Who has done the first step, and which; ``hold``: until the transaction ends. Raises TicketOver."""
+    """Who has done the first step, and which; ``hold``: until the transaction ends. Raises TicketExpired."""
     try:
         plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
         name, until, epoch, first = msgspec.json.decode(plain, type=tuple[str, int, int, _First])

@@ -64,7 +64,7 @@ def redirect_uri(tx: Tx, partner: Partner) -> str:
 
 
 async def save_provider(tx: Tx, by: AuditContext, partner: Partner, wanted: ProviderSettings) -> Provider:
-    """Set up or change the partner's provider. Raises WrongSettings, with all that is wrong.
+    """Set up or change the partner's provider. Raises InvalidProviderSettings, with all that is wrong.
 
     Where it is asked or believed otherwise than before, what it said is forgotten, and sign-ins made there end.
     """

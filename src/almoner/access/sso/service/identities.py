@@ -103,7 +103,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
-    """As ``unbind``, by the person. Raises LastWayIn when they have no other way in."""
+    """As ``unlink_accounts``, by the person. Raises LastSignInMethod when they have no other way in."""
     person = await people.lock(tx, person.realm, person.id)
     held = await credentials.get_factors(tx, person)
     if not (held.password or held.passkeys):

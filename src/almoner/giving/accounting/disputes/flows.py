@@ -51,14 +51,14 @@ class _RefreshDispute:
         return await self._work.provider.disputes(self._payment)
 
     async def record(self, tx: Tx, _ask: _ProviderCall, found: list[ProviderDispute]) -> FlowDone[None]:
-        """Learn. Raises NotNow."""
+        """Learn. Raises RetryLater."""
         kept_as = next((one.payment for one in found if one.payment), self._payment)
         await service.apply_provider_state(tx, self._work.provider.name, kept_as, found, self._work.rules)
         return FlowDone(None)
 
 
 async def refresh_disputes(work: DisputeContext, payment: str) -> None:
-    """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, NotNow."""
+    """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, RetryLater."""
     await leases.run_flow(work.db, _RefreshDispute(work, payment))
 
 

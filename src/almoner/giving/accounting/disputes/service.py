@@ -84,7 +84,7 @@ async def apply_provider_state(
 ) -> None:
     """Act on a payment's disputes as its provider shows them; any number of times, in any order, the effect is one.
 
-    Raises NotNow while something else is under way with the gift.
+    Raises RetryLater while something else is under way with the gift.
     """
     known = await _recorded_disputes(tx, provider, payment)
     if not any(_is_new_state(known.get(one.id), one) for one in found):
@@ -114,7 +114,7 @@ async def apply_provider_state(
 async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeDecision, rules: DisbursementRules) -> Dispute:
     """A person knows how a dispute ended, which its provider does not tell.
 
-    Raises DisputeRefused; NotNow while something else is under way with the gift.
+    Raises DisputeRefused; RetryLater while something else is under way with the gift.
     """
     if not 1 <= len(decided.note or "") <= domain.MAX_NOTE:
         raise DisputeRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -137,7 +137,7 @@ async def get(tx: Tx, dispute_id: UUID) -> Dispute:
 async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
     """A payout came back of a gift whose dispute was lost meanwhile: what we bore of it is ours again.
 
-    Raises NotNow while somebody else moves the gift.
+    Raises RetryLater while somebody else moves the gift.
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:

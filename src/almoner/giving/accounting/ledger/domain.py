@@ -337,7 +337,7 @@ def overpayment_applied(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
 def donation_refund_started(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """A gift is on its way back: ``borne`` of it by what is owed to its nonprofit, the rest by us."""
+    """A gift is on its way back: ``nonprofit_share_of`` of it by what is owed to its nonprofit, the rest by us."""
     currency, on_its_way = money.currency, refunds_account(provider, money.currency)
     moves = [(TransferKind.DONATION_REFUND_STARTED, liability_account(organisation_id, currency), absorbed.minor)]
     moves.append((TransferKind.DONATION_REFUND_FEE_COVERED, fees_account(provider, currency), (money - absorbed).minor))
@@ -380,7 +380,7 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``borne`` is our loss."""
+    """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``nonprofit_share_of`` is our loss."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))

@@ -75,7 +75,7 @@ async def donations_of_merged(tx: Tx, after: UUID | None, limit: int) -> list[UU
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Give one of them to what its nonprofit became; whether that was possible. The audit log is told.
 
-    Raises JustMoved when a payout has just taken it.
+    Raises DonationMoved when a payout has just taken it.
     """
     seen = await donations.get(tx, ALL_PARTNERS, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)

@@ -25,7 +25,8 @@ NAME_LENGTH: Final = 255
 class Refund:
     """One refund. ``payment_id``: None for a direct gift, which goes back to the partner by bank.
 
-    ``borne``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours. ``started_by``, ``note``:
+    ``nonprofit_share_of``: what of it was owed to the nonprofit; the rest is the provider's fee, and ours.
+    ``started_by``, ``note``:
     who of us began it, and why; None for the partner. ``ended_by``: who ended it by hand; ``ended_note``: their note,
     or what the provider said when it refused. ``provider_refund``: what the provider or our bank calls it, once sent.
     """

@@ -115,18 +115,21 @@ class _RefreshRefund:
         return await self._work.provider.fetch_refund(*self._named)
 
     async def record(self, tx: Tx, _ask: _StatusCall, found: ProviderRefundState) -> FlowDone[None]:
-        """Learn. Raises NotNow."""
+        """Learn. Raises RetryLater."""
         await service.apply_provider_state(tx, self._work.provider.name, found)
         return FlowDone(None)
 
 
 async def refresh_refund(work: RefundContext, payment: str, refund: str) -> None:
-    """Learn how a refund stands at its provider. Raises ProviderFailure, NotNow."""
+    """Learn how a refund stands at its provider. Raises ProviderFailure, RetryLater."""
     await leases.run_flow(work.db, _RefreshRefund(work, payment, refund))
 
 
 async def handle_provider_webhook(work: RefundContext, payment: str, refund: str) -> None:
-    """Act on a notice about a refund; a job does what cannot be done now. Raises NoticeRefused, ProviderUnavailable."""
+    """Act on a notice about a refund; a job does what cannot be done now.
+
+    Raises WebhookRefused, ProviderUnavailable.
+    """
     try:
         await refresh_refund(work, payment, refund)
     except NoSuchPayment as failure:

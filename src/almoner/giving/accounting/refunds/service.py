@@ -166,7 +166,7 @@ async def record_refused(tx: Tx, refund_id: UUID, stated: str) -> None:
 async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState) -> None:
     """How a refund stands at its provider. One that failed after it was sent waits for a person, told once (M4, M5).
 
-    Nothing is posted: its money comes with a settlement, as a line to clear. Raises NotNow while it is being sent.
+    Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
     if (refund_id := await store.find_by_provider_refund(tx, ALL_PARTNERS, provider, found.id)) is None:
         if await store.has_started_refund(tx, ALL_PARTNERS, provider, found.payment):

@@ -175,7 +175,7 @@ async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
 async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:
     """Take a line off the exceptions: a person knows that nothing of it will be booked. No money moves.
 
-    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises NotCleared.
+    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises ClearRefused.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise ClearRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")

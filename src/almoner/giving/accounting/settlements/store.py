@@ -71,7 +71,7 @@ async def has_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
 
 
 async def list_providers(tx: Tx, _scope: AllPartners) -> list[str]:
-    """All that ``is_provider`` is true of; reads every payment."""
+    """All that ``has_provider`` is true of; reads every payment."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 

@@ -72,14 +72,14 @@ async def record_unallocated_payment(
 
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
-    """One of them. Raises NoSuchHeldPayment."""
+    """One of them. Raises NoSuchUnallocatedPayment."""
     if (held := await store.find(tx, ALL_PARTNERS, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
 async def lock(tx: Tx, held_id: UUID) -> UnallocatedPayment:
-    """One of them, held until the transaction ends. Raises NoSuchHeldPayment."""
+    """One of them, held until the transaction ends. Raises NoSuchUnallocatedPayment."""
     if (held := await store.lock(tx, ALL_PARTNERS, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
@@ -114,7 +114,7 @@ async def decide_due(tx: Tx, limit: int = BATCH) -> int:
 async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """A person has it sent back, or has the provider asked again when it refused before.
 
-    Raises NoSuchHeldPayment, NotDecidable.
+    Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
     held = await lock(tx, held_id)
     if held.status == "refunding" and held.by_bank:
@@ -137,7 +137,7 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
 async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note: str, by: str) -> UnallocatedPayment:
     """A person sent it back in the provider's own dashboard: nothing is asked, it is recorded.
 
-    Raises NoSuchHeldPayment, NotDecidable.
+    Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
     held = await lock(tx, held_id)
     transfers: list[LedgerTransfer] = []
@@ -158,7 +158,7 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
 
 
 async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """A person found out that it is none of ours. Raises NoSuchHeldPayment, NotDecidable."""
+    """A person found out that it is none of ours. Raises NoSuchUnallocatedPayment, DecisionRefused."""
     held = await lock(tx, held_id)
     _ensure_undecided(held)
     await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
@@ -175,7 +175,10 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
 
 
 async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """Held money that may become a gift; a person's decision is noted. Raises NoSuchHeldPayment, NotDecidable."""
+    """Held money that may become a gift; a person's decision is noted.
+
+    Raises NoSuchUnallocatedPayment, DecisionRefused.
+    """
     held = await lock(tx, held_id)
     _ensure_undecided(held)
     if not held.by_bank or held.payment_id is None:

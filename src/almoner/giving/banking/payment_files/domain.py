@@ -184,7 +184,7 @@ def batch_name(message: str, *, sepa: bool) -> str:
 def bank_outcomes(
     answer: StatusReport, asked: Mapping[str, RequestedTransfer]
 ) -> Mapping[str, tuple[BankOutcome, str]]:
-    """What becomes of the payments of the file that is answered. Raises BankFileRefused with all that does not fit.
+    """What becomes of the payments of the file that is answered. Raises PaymentFileRefused with all that does not fit.
 
     ``asked``: what the file holds, by the end-to-end ids.
     """

@@ -42,7 +42,7 @@ class StatusReportResult:
 async def import_status_report(db: Database, content: bytes, *, by: str, record: OnFinished) -> StatusReportResult:
     """Confirm what the bank has paid, return what it rejected. An answer that does not fit changes nothing.
 
-    One that was interrupted is finished by hearing it again. Raises BankFileRefused.
+    One that was interrupted is finished by hearing it again. Raises PaymentFileRefused.
     """
     answer = service.read_status_report(content)
     async with db.read() as tx:

@@ -43,7 +43,7 @@ _ENDINGS: Final = str.maketrans({"&": "+", "/": "-"})
 
 
 def write_pain001(order: CreditTransferInitiation) -> bytes:
-    """The file of an order, valid by its schema. Raises BankFileRefused when some payment cannot be written."""
+    """The file of an order, valid by its schema. Raises PaymentFileRefused when some payment cannot be written."""
     batches = [
         _batch(order, sepa, list(some)) for sepa, some in groupby(sorted(order.payments, key=_sort_key), key=_is_sepa)
     ]
@@ -163,7 +163,7 @@ def _schema() -> etree.XMLSchema:
 
 
 def parse_pain002(content: bytes) -> StatusReport:
-    """What a bank says of a file, from pain.002.001.03 to .14. Raises BankFileRefused."""
+    """What a bank says of a file, from pain.002.001.03 to .14. Raises PaymentFileRefused."""
     try:
         report = iso20022.parse_message(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
     except MessageRefused as refused:

@@ -65,7 +65,7 @@ class CreatedFile:
 async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str) -> CreatedFile:
     """A file of all payouts of the account's currency that are SENT and in no file, 10,000 at most.
 
-    ``file`` is None when there is none to pay. Raises BankFileRefused.
+    ``file`` is None when there is none to pay. Raises PaymentFileRefused.
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
@@ -93,7 +93,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
 
 
 def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency, from the file that an administrator writes. Raises BankFileRefused."""
+    """Our accounts by currency, from the file that an administrator writes. Raises PaymentFileRefused."""
     return own_accounts_file.parse_own_accounts(file)
 
 
@@ -104,7 +104,7 @@ def _render_file(order: CreditTransferInitiation) -> bytes:
 
 
 def read_status_report(content: bytes) -> StatusReport:
-    """A bank's status file. Raises BankFileRefused."""
+    """A bank's status file. Raises PaymentFileRefused."""
     from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
 
     return messages.parse_pain002(content)
@@ -165,7 +165,7 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
 async def release(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     """It goes to the bank: above what one person may release, somebody else than who made it says so.
 
-    Raises NotFound, BankFileRefused.
+    Raises NotFound, PaymentFileRefused.
     """
     tx.deployment.identity.ensure_active()
     held = await _lock_file(tx, file_id)
@@ -181,7 +181,7 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
 
 
 async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
-    """It never goes to the bank. Raises NotFound, BankFileRefused."""
+    """It never goes to the bank. Raises NotFound, PaymentFileRefused."""
     held = await _lock_file(tx, file_id)
     if held.status != "created":
         raise PaymentFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
@@ -197,7 +197,7 @@ async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
 
 
 def released_content(tx: Tx, file: PaymentFile) -> bytes:
-    """The bytes of a released file, the same each time. Raises BankFileRefused."""
+    """The bytes of a released file, the same each time. Raises PaymentFileRefused."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise PaymentFileRefused(f"The file is {file.status}: only one that was released is written.")
@@ -212,7 +212,7 @@ async def evaluate_status_report(
 ) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
     """What a bank's answer means for the payouts of its file; nothing when it was noted before.
 
-    Raises BankFileRefused, with all that does not fit: then nothing of it may be done.
+    Raises PaymentFileRefused, with all that does not fit: then nothing of it may be done.
     """
     file = await store.find_by_message(tx, ALL_PARTNERS, answer.original_message_id)
     if file is None or file.status != "released":

@@ -11,7 +11,7 @@ from almoner.kit import iso11649
 from almoner.kit.money import Money, exponent
 
 CONFIRMED: Final = "internal.transfer_confirmed"
-"""Told within giving when a donor says that a transfer was sent, with a ``Confirmed`` in it."""
+"""Told within giving when a donor says that a transfer was sent, with a ``TransferConfirmed`` in it."""
 _EURO: Final = "EUR"
 _NAME_IN_CODE: Final = 70
 _MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12

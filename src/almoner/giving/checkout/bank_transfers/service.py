@@ -63,7 +63,7 @@ async def confirm_sent(tx: Tx, session_id: UUID) -> Donation | None:
 async def apply_to_donation(tx: Tx, held_id: UUID, note: str, by: str) -> Donation:
     """An officer makes held money the gift that it was meant to be, of the amount that came, in the gift's currency.
 
-    Raises NoSuchHeldPayment, NotDecidable.
+    Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
     held = await suspense.ensure_applicable(tx, held_id, note, by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None

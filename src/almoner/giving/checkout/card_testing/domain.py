@@ -229,7 +229,7 @@ class RecentDeclines:
 
 
 def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
-    """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeNeeded."""
+    """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeRequired."""
     _ensure_below_rate(sight.address_attempts, MINUTE, figures.per_minute, at)
     _ensure_below_rate(sight.address_attempts, HOUR, figures.per_hour, at)
     _ensure_below_rate(sight.device_attempts, DAY, figures.per_day, at)

@@ -43,7 +43,7 @@ def identify_visitor(vault: Vault, address: str, device: bytes | None) -> Visito
 async def check_velocity(
     tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: Visitor, email: str
 ) -> tuple[int, UUID | None]:
-    """How many cards may be tried on a new payment, and the code that it spends. Raises TooSoon, CodeNeeded.
+    """How many cards may be tried on a new payment, and the code that it spends. Raises TooSoon, CodeRequired.
 
     Others of the same address or device wait here until this transaction ends.
     """
@@ -87,7 +87,7 @@ async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
 
 
 async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> None:
-    """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesUsedUp."""
+    """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, ALL_PARTNERS, [browser.address, hashed])
     ours, other = await store.codes_sent_at(tx, ALL_PARTNERS, browser.address, hashed)

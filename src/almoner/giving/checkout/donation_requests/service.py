@@ -82,7 +82,7 @@ async def fill_request(
 
     A request is full when the next donation would make it more than any amount may be: that goes into the next request.
     None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
-    amount is asked for. Raises NothingToAsk, whereupon nothing may be kept.
+    amount is asked for. Raises NothingToInvoice, whereupon nothing may be kept.
     """
     partner = Partner(of.partner_id)
     account = await partners.get(tx, partner)
@@ -132,7 +132,7 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
 async def receive_payment(
     tx: Tx, scope: Partner | AllPartners, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
 ) -> RequestPayment:
-    """A partner's transfer is on our bank account: donations that it covers are received, ``COVERED`` of them now.
+    """A partner's transfer is on our bank account: donations that it covers are received, ``ALLOCATION_BATCH`` of them now.
 
     What is more than the request is still open for, or of another currency, is held in suspense until somebody returns
     it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound, RequestRefused.

@@ -327,7 +327,7 @@ async def start_payment(
     another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
     WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 
-    ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeNeeded. None: nobody's, as in simulations.
+    ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeRequired. None: nobody's, as in simulations.
     """
     return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 
@@ -335,7 +335,7 @@ async def start_payment(
 async def start_transfer(
     work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
 ) -> SessionDonation:
-    """As ``begin_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
+    """As ``start_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
     return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
 
 
@@ -347,7 +347,7 @@ async def return_from_provider(
     ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
     even where it has ended for us.
 
-    Raises ProviderUnavailable: then ``donations.service.for_session`` tells what was known before.
+    Raises ProviderUnavailable: then ``donations.service.load_session_donation`` tells what was known before.
     """
     return await leases.run_flow(work.db, _RefreshPayment(work, session_id, payment_id))
 
@@ -355,7 +355,7 @@ async def return_from_provider(
 async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) -> bool:
     """Act on a notice; when this returns, its effect is committed. False: it is about a payment that is not ours.
 
-    Raises NoticeRefused, ProviderUnavailable.
+    Raises WebhookRefused, ProviderUnavailable.
     """
     try:
         await leases.run_flow(work.db, _HandleWebhook(work, event))

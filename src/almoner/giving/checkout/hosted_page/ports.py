@@ -17,7 +17,7 @@ class Checkout:
 
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
-    TooSoon, CodeNeeded and ServiceUnavailable. ``come_back`` asks the provider, also about the attempt that it is
+    TooSoon, CodeRequired and ServiceUnavailable. ``come_back`` asks the provider, also about the attempt that it is
     given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider keeps of a
     payment. ``currencies``: what it takes.
 

@@ -87,6 +87,6 @@ class PaymentProvider(Protocol):
 
         ``about`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
         "payment" at the payment.
-        None: it is about nothing that matters here. ``headers``: lower-case names. Raises NoticeRefused.
+        None: it is about nothing that matters here. ``headers``: lower-case names. Raises WebhookRefused.
         """
         ...

@@ -147,7 +147,7 @@ async def _confirm_sent(db: Database, ran: RunResult) -> None:
 
 
 async def confirm_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursement:
-    """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, PayoutRefused."""
+    """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, DisbursementRefused."""
     async with db.write() as tx:
         confirmed = await service.confirm_paid(tx, disbursement_id, SANDBOX_CONFIRMATION)
     await propagate_status(db, confirmed)
@@ -155,7 +155,7 @@ async def confirm_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursemen
 
 
 async def mark_returned(db: Database, disbursement_id: UUID, reason: str, *, recorded_by: str) -> Disbursement:
-    """The bank has returned it; payouts to its nonprofit are held. Raises NotFound, PayoutRefused."""
+    """The bank has returned it; payouts to its nonprofit are held. Raises NotFound, DisbursementRefused."""
     async with db.write() as tx:
         returned = await service.mark_returned(tx, disbursement_id, reason, recorded_by=recorded_by)
     await propagate_status(db, returned)

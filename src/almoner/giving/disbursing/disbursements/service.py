@@ -153,7 +153,8 @@ async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, ru
 async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     """Hold a donation that is in no payout, taken out of its bucket if that is still open.
 
-    Raises NotFound; PayoutRefused when it is in a payout that was sent; JustMoved when it went on twice meanwhile.
+    Raises NotFound; DisbursementRefused when it is in a payout that was sent; DonationMoved when it went on twice
+    meanwhile.
     """
     try:
         async with tx.savepoint():
@@ -201,7 +202,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
 async def fingerprint_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
     """A payout that is SENT, and what there is to confirm as a fingerprint of 32 bytes; held till the end.
 
-    Raises NotFound, PayoutRefused.
+    Raises NotFound, DisbursementRefused.
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)
@@ -219,7 +220,8 @@ async def confirm_paid(
 ) -> Disbursement:
     """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
 
-    ``said``: by people; None when it went in a file that was released. Raises NotFound; PayoutRefused; TakesTwo when
+    ``said``: by people; None when it went in a file that was released. Raises NotFound; DisbursementRefused;
+    SecondConfirmationRequired when
     it is more than one person may say alone.
     """
     held = await _lock(tx, disbursement_id)
@@ -246,7 +248,7 @@ async def mark_returned(
     """The bank has returned it, or never sent it: its donations are RECEIVED_PAYMENT again, ``limit`` of them now.
 
     They go into the next payout, which is held until somebody releases it: the same account would be paid again.
-    ``reason``: 1 to 500 characters. Raises NotFound, PayoutRefused.
+    ``reason``: 1 to 500 characters. Raises NotFound, DisbursementRefused.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementRefused(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
@@ -270,7 +272,7 @@ async def hold_organisation(
 ) -> list[Disbursement]:
     """Hold payouts to a nonprofit back, of one partner's gifts or of all; the buckets that wait from now on.
 
-    ``note``: 1 to 2,000 characters. Raises NotFound, PayoutRefused.
+    ``note``: 1 to 2,000 characters. Raises NotFound, DisbursementRefused.
     """
     await organisations.get(tx, scope, organisation_id)
     partner_id = scope.id if isinstance(scope, Partner) else None
@@ -298,7 +300,7 @@ async def release_holds(
     """End the holds of a nonprofit, one partner's or all; the buckets that had waited.
 
     ``note``: 1 to 2,000 characters. ``second``: who looked as well, and their note; it takes two when an operator who
-    held it is one of them. Raises PayoutRefused, also when it is not held; HeldByTheSame.
+    held it is one of them. Raises DisbursementRefused, also when it is not held; SelfReleaseRefused.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
         ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
@@ -314,7 +316,7 @@ async def release_holds(
 async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
     """What there is to release, as a fingerprint of 32 bytes; it stays so until the transaction ends.
 
-    Raises PayoutRefused when it is not held.
+    Raises DisbursementRefused when it is not held.
     """
     found = await _releasable_holds(tx, scope, organisation_id)
     seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in found]

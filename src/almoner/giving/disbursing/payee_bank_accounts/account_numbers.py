@@ -34,7 +34,7 @@ _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
 def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
-    """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeRefused."""
+    """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeAccountRefused."""
     typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))

@@ -198,7 +198,7 @@ def review_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str
 
 
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
-    """``by`` may look at it now. Raises PayeeRefused."""
+    """``by`` may look at it now. Raises PayeeAccountRefused."""
     if account.status != "proposed":
         raise PayeeAccountRefused(f"The account is {account.status}: only one that is proposed can be approved.")
     if account.proposed.by == by:

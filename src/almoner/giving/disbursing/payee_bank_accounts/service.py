@@ -38,7 +38,7 @@ _ASKED: Final = "payee_contact_separation"
 
 
 def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
-    """The numbers of an account as somebody typed them. Raises PayeeRefused with all that is wrong."""
+    """The numbers of an account as somebody typed them. Raises PayeeAccountRefused with all that is wrong."""
     return account_numbers.parse_numbers(given)
 
 
@@ -52,7 +52,10 @@ async def parse_proposal(
     given: Mapping[str, str | None],
     note: str,
 ) -> AccountProposal:
-    """What somebody typed of an account. ``given``: as for ``read``. Raises PayeeRefused with all that is wrong."""
+    """What somebody typed of an account. ``given``: as for ``read``.
+
+    Raises PayeeAccountRefused with all that is wrong.
+    """
     found: list[str] = []
     try:
         if organisation_id is None:
@@ -75,7 +78,7 @@ async def propose(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> P
     """Somebody says where a nonprofit is to be paid in a currency; others have to look at it.
 
     Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
-    NotFound, PayeeRefused.
+    NotFound, PayeeAccountRefused.
     """
     organisation = await organisations.get(tx, ALL_PARTNERS, proposal.organisation_id)
     account_id, read_ = tx.new_id(), proposal.numbers
@@ -158,7 +161,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
 
     ``number``: as the evidence has it, typed anew, since nobody is shown what was proposed (``numbers.same``).
     With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
-    otherwise than the register has it is flagged there. Raises NotFound, PayeeRefused.
+    otherwise than the register has it is flagged there. Raises NotFound, PayeeAccountRefused.
     """
     held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
@@ -185,7 +188,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
 
 
 async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccount:
-    """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeRefused."""
+    """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeAccountRefused."""
     held = await _lock_account(tx, account_id)
     if held.status != "proposed":
         raise PayeeAccountRefused(f"The account is {held.status}: only one that is proposed can be refused.")

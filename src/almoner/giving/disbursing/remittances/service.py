@@ -20,7 +20,7 @@ _STATUSES: Final = ("SENT", "PAID")
 async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
     """What the nonprofit of a payout is told, in its language unless another is given.
 
-    Raises NotFound; PayoutRefused of a payout that is not on its way, or whose gifts do not come to its amount.
+    Raises NotFound; DisbursementRefused of a payout that is not on its way, or whose gifts do not come to its amount.
     """
     payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     if payout.status not in _STATUSES:

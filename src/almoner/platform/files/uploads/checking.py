@@ -112,7 +112,7 @@ class _ForkServer:
     def ask(
         self, source: BinaryIO, target: BinaryIO, declared: str | None, longest_side: int | None, *, square: bool
     ) -> dict[str, Any] | None:
-        """What the child says; None when it was stopped before it said anything. Raises CheckingFailed."""
+        """What the child says; None when it was stopped before it said anything. Raises CheckerUnavailable."""
         source.flush()
         task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
         received, stated = os.pipe()

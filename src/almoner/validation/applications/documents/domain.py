@@ -87,7 +87,10 @@ class RetentionPeriods:
 
 
 def ensure_within_quota(held: Sequence[Document], new: Document) -> None:
-    """Whether a record that has these documents may have a new one. Raises NoMoreDocuments, NoMoreRoom (U7)."""
+    """Whether a record that has these documents may have a new one.
+
+    Raises DocumentCountExceeded, DocumentSizeExceeded (U7).
+    """
     stored = [document for document in held if document.deleted_at is None and document.id != new.id]
     if len(stored) >= MAX_FILES:
         raise DocumentCountExceeded(f"body.file is one more than {MAX_FILES}")

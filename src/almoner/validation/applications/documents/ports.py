@@ -12,7 +12,7 @@ class Scanner(Protocol):
     """Looks for malicious content."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
-        """What was found, by the scanner's name for it; None when the content is clean. Raises ScannerDown."""
+        """What was found, by the scanner's name for it; None when the content is clean. Raises ScannerUnavailable."""
         ...
 
 

@@ -39,7 +39,7 @@ _PURPOSE: Final = "document-link"
 async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Sequence[Document] = ()) -> Document:
     """A new document of what was stored; ``held``: those that its record has already.
 
-    Raises NoMoreDocuments, NoMoreRoom; RateExceeded when the partner has handed in a day's bytes (U7).
+    Raises DocumentCountExceeded, DocumentSizeExceeded; RateExceeded when the partner has handed in a day's bytes (U7).
     """
     status: domain.ScanStatus = "clean" if upload.scanned else "pending_scan"
     document = Document(
@@ -110,7 +110,7 @@ def download_url(tx: Tx, document: Document) -> str:
 
 
 async def resolve_download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
-    """The document that a link opens. Raises LinkNotValid, NotFound, NotScannedYet."""
+    """The document that a link opens. Raises InvalidDownloadLink, NotFound, NotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
     expected = _encode_signature(tx.vault.sign(_PURPOSE, _signed_bytes(document_id, moment)))
     if (

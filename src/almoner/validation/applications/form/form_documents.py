@@ -129,7 +129,7 @@ class FormDocumentPages(FormBase):
         return self.redirect_to_next_step(stored, "documents")
 
     async def _here(self, request: Request) -> FormRequest:
-        """The form, where documents are asked for. Raises NotAsked."""
+        """The form, where documents are asked for. Raises StepNotRequired."""
         opened = await self.open_form(request)
         if not view_models.document_kinds(opened.application.configuration):
             raise StepNotRequired(opened.open_step)
@@ -165,7 +165,7 @@ def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
 def problem_key(problem: Problem) -> str | None:
     """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file.
 
-    Raises Again for what no form of ours sends.
+    Raises InvalidFormPost for what no form of ours sends.
     """
     if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
         raise InvalidFormPost from problem

@@ -248,7 +248,10 @@ class FormPages(FormBase):
         return redirect_to(f"{opened.face.home}/{page}" if known else opened.face.home)
 
     async def _at(self, request: Request, step: Step) -> FormRequest:
-        """The form at one of its steps. Raises NotAsked where the configuration does not ask for it, or no more."""
+        """The form at one of its steps.
+
+        Raises StepNotRequired where the configuration does not ask for it, or no more.
+        """
         opened = await self.open_form(request)
         if step not in drafts.steps_of(opened.application.configuration):
             raise StepNotRequired(opened.open_step)

@@ -211,13 +211,13 @@ class FormBase:
         return FormContext(application, f"/{PAGE}/{name}", visit.csrf, language)
 
     async def read_form(self, opened: FormRequest) -> FormData:
-        """The posted form. Raises Again."""
+        """The posted form. Raises InvalidFormPost."""
         form = await opened.request.form(**_MAX_FORM)
         self.ensure_csrf(opened, form.get(CSRF_FIELD))
         return form
 
     def ensure_csrf(self, opened: FormRequest, csrf: object) -> None:
-        """Whether this browser was given the form that it posts. Raises Again."""
+        """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
         if not (link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.has_csrf_token(csrf)):
             raise InvalidFormPost
 

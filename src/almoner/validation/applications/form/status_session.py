@@ -71,7 +71,7 @@ class StatusBase(FormBase):
         return visit.until is not None and await self.is_current(submission_id, visit.until)
 
     async def load_visit(self, request: Request) -> StatusVisit:
-        """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkEnded."""
+        """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkExpired."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
         if found is None:
@@ -97,7 +97,7 @@ class StatusBase(FormBase):
         return seen
 
     def ensure_visit_csrf(self, seen: StatusVisit, csrf: object) -> None:
-        """Whether this browser was given the form that it posts. Raises Again."""
+        """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
         if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.has_csrf_token(csrf)):
             raise InvalidFormPost
 

@@ -72,7 +72,10 @@ class PreviousSubmission:
 
 
 async def submit_application(tx: Tx, invite_id: UUID, language: str) -> SubmittedApplication:
-    """Make the submission of what was answered. Raises NotFound, InviteExpired, InviteInvalidState, NotSent."""
+    """Make the submission of what was answered.
+
+    Raises NotFound, InviteExpired, InviteInvalidState, SubmissionRefused.
+    """
     invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     application = await service.load_application(tx, invite_id)

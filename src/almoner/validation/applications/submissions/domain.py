@@ -38,7 +38,7 @@ SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
 
 DECIDED: Final = "internal.validation_submission_answered"
-"""Told whenever all checks have ended, with an ``Answered`` in it: once more where an appeal had some taken up."""
+"""Told whenever all checks have ended, with an ``SubmissionDecided`` in it: once more where an appeal had some taken up."""
 
 AppealStatus = Literal["open", "upheld", "reversed"]
 

@@ -25,7 +25,10 @@ class ReviewHandler(Protocol):
         ...
 
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
-        """Decide so by the record's own service, which calls ``reviews.conclude``. Raises NotFound, InvalidState."""
+        """Decide so by the record's own service, which calls ``reviews.record_decision``.
+
+        Raises NotFound, InvalidState.
+        """
         ...
 
     async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
@@ -40,6 +43,6 @@ class ReopenHandler(Protocol):
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
         """Take back what was decided, by the record's own service, which calls ``reviews.take_back``.
 
-        Raises NotFound, NotOpen.
+        Raises NotFound, ReviewNotOpen.
         """
         ...

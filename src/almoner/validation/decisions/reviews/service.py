@@ -1,6 +1,7 @@
 """Asking a person to decide, showing the evidence to one at a time, and keeping what was decided.
 
-Whose subject it is calls ``ask``, ``conclude`` and ``withdraw`` in the transaction of its own change, after it has
+Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw`` in the transaction of its own change, after
+it has
 locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
 """
 
@@ -105,7 +106,8 @@ async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
 async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> Subject:
     """Let somebody decide who was shown what there is to see now, and have the subject's own service do it.
 
-    Raises NotFound; NotOpen, HeldByAnother, NotShown, UnknownReason; and what the subject's service raises.
+    Raises NotFound; ReviewNotOpen, ClaimedByAnother, EvidenceNotShown, UnknownReason; and what the subject's service
+    raises.
     """
     if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
         raise UnknownReason(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
@@ -123,7 +125,7 @@ async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decisi
 
 
 async def reopen(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> Subject:
-    """Let somebody take back what was decided, with the reason. Raises NotFound, NotOpen, NotTakenBack."""
+    """Let somebody take back what was decided, with the reason. Raises NotFound, ReviewNotOpen, NotReopenable."""
     subject = await _lock_subject(tx, case, subject_id)
     if not isinstance(case, ReopenHandler):
         raise NotReopenable(
@@ -134,7 +136,7 @@ async def reopen(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: s
 
 
 async def release(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Subject:
-    """Let go of what one holds, so that others decide. Raises NotFound, NotOpen, HeldByAnother, NotHeld."""
+    """Let go of what one holds, so that others decide. Raises NotFound, ReviewNotOpen, ClaimedByAnother, NotClaimed."""
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, by)
     if review.claimed_by != by:

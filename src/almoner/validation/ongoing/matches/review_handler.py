@@ -50,15 +50,15 @@ class MatchReviewHandler:
         )
 
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
-        """They are the same. Raises NotOpen."""
+        """They are the same. Raises ReviewNotOpen."""
         return await service.decide(tx, scope, subject_id, decision)
 
     async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
-        """They are not. Raises NotOpen."""
+        """They are not. Raises ReviewNotOpen."""
         return await service.decide(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Somebody decided wrongly, or about another one. Raises NotFound, NotOpen."""
+        """Somebody decided wrongly, or about another one. Raises NotFound, ReviewNotOpen."""
         return await service.reopen(tx, subject_id, by, note)
 
 

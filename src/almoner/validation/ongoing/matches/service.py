@@ -98,7 +98,7 @@ async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
 
 
 async def decide(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:
-    """A person decided: accepted, the two are the same; rejected, they are not. Raises NotOpen."""
+    """A person decided: accepted, the two are the same; rejected, they are not. Raises ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
         raise ReviewNotOpen("There is no such match.")
@@ -109,7 +109,7 @@ async def decide(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision:
 
 
 async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
-    """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, NotOpen."""
+    """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None:
         raise NotFound
