@@ -80,7 +80,7 @@ def _bare(pool: "asyncpg.Pool[Any]", providers: int) -> Post:
 
 async def _balanced(db: Database) -> bool:
     async with db.read() as tx:
-        found = await ledger.balances(tx)
+        found = await ledger.list_balances(tx)
     return sum(one.debits for one in found) == sum(one.credits for one in found) > 0
 
 

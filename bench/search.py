@@ -178,7 +178,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
         timed = _Timed(tx)
         for body in meant:
             exactly = Filters(number_keys=(body.number,))
-            found, _ = await organisations_store_search.page(
+            found, _ = await organisations_store_search.list_page(
                 cast("Tx", timed), ALL_PARTNERS, exactly, Page(SHOWN, descending=True)
             )
             assert found, body

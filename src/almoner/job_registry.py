@@ -133,11 +133,11 @@ async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
 
 
 PARTNERS_BY_ORGANISATION = (
-    categories.followers,
+    categories.partners_following,
     donations.partners_by_organisation,
     verifications.partners_by_organisation,
-    monitoring.followers,
-    eligibility.followers,
+    monitoring.partners_following,
+    eligibility.partners_following,
 )
 """ScreenedSubject says which partners follow an organisation."""
 

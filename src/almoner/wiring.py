@@ -301,16 +301,16 @@ def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: Disbur
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.actions(work, simulator),
-        simulate_direct.actions(db),
-        simulate_money.actions(db, work.provider, rules),
-        simulate_disputes.actions(DisputeContext(db, work.provider, rules), simulator),
-        simulate_verifications.actions(db),
-        simulate_requests.actions(db),
-        simulate_agents.actions(db),
-        simulate_monitoring.actions(db),
-        simulate_eligibility.actions(db),
-        simulate_appeals.actions(db),
+        simulate_donations.simulation_actions(work, simulator),
+        simulate_direct.simulation_actions(db),
+        simulate_money.simulation_actions(db, work.provider, rules),
+        simulate_disputes.simulation_actions(DisputeContext(db, work.provider, rules), simulator),
+        simulate_verifications.simulation_actions(db),
+        simulate_requests.simulation_actions(db),
+        simulate_agents.simulation_actions(db),
+        simulate_monitoring.simulation_actions(db),
+        simulate_eligibility.simulation_actions(db),
+        simulate_appeals.simulation_actions(db),
     )
 
 

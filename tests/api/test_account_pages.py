@@ -201,7 +201,7 @@ async def test_who_is_deactivated_is_out_with_the_next_click(
     await signed_in(one, home)
     assert (await one.get(home)).status_code == 200
     async with service.db.write() as tx:
-        locked = await all_people.lock(tx, realm, person.id)
+        locked = await all_people.get_for_update(tx, realm, person.id)
         await all_people.update_profile(tx, locked, {**locked.profile, "active": False})
     assert (await one.get(home)).status_code == 303
     await one.get(f"{home}/sign-in")

@@ -49,5 +49,5 @@ async def test_what_no_longer_opens_anything_is_made_anew(service: Service) -> N
         await operators.deactivate(tx, BY, person.id)
     assert [login["token"] is None for login in await operator_logins(service.db, [again, bo])] == [False, True]
     async with service.db.write() as tx:
-        person = await people.lock(tx, OPERATORS, person.id)
+        person = await people.get_for_update(tx, OPERATORS, person.id)
         await operators.activate(tx, BY, person.id)

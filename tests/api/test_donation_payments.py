@@ -372,4 +372,4 @@ async def test_a_completed_session_refuses_a_donation_that_comes_too_late_to_kno
     await giving.come_back()
     with pytest.raises(SessionCompleted):
         async with giving.service.db.write() as tx:
-            await donations.create_donation(tx, await sessions.lock(tx, giving.session_id), gift())
+            await donations.create_donation(tx, await sessions.get_for_update(tx, giving.session_id), gift())

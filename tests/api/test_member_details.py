@@ -33,7 +33,7 @@ async def owner(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
 async def changes(service: Service, tenant: Tenant) -> list[Entry]:
     """What the audit log says of changed members, oldest first."""
     async with service.db.read() as tx:
-        return (await audit.page(tx, tenant.partner.id, action="member.changed"))[::-1]
+        return (await audit.list_page(tx, tenant.partner.id, action="member.changed"))[::-1]
 
 
 async def invited(service: Service, tenant: Tenant, email: str) -> tuple[Person, str]:
@@ -186,10 +186,10 @@ async def test_what_no_database_can_hold_is_refused_by_every_form(
     page = owner.home + path.replace("{id}", service.db.deployment.ids.text("member", person.id))
     await owner.get(page)
     async with service.db.read() as tx:
-        before = len(await audit.page(tx, tenant.partner.id))
+        before = len(await audit.list_page(tx, tenant.partner.id))
     assert (await owner.post(page, form)).status_code == 400, owner.text()
     async with service.db.read() as tx:
-        assert len(await audit.page(tx, tenant.partner.id)) == before
+        assert len(await audit.list_page(tx, tenant.partner.id)) == before
 
 
 async def test_a_change_without_a_fresh_proof_is_not_done(owner: Desk, service: Service, tenant: Tenant) -> None:

@@ -71,7 +71,7 @@ async def address(service: Service, tenant: Tenant, path: str) -> str:
 async def recorded(service: Service, tenant: Tenant) -> list[Entry]:
     """What the audit log says of the partner, oldest first, without sign-ins."""
     async with service.db.read() as tx:
-        entries = await audit.page(tx, tenant.partner.id, limit=1000)
+        entries = await audit.list_page(tx, tenant.partner.id, limit=1000)
     return [entry for entry in reversed(entries) if entry.action not in ("signed_in", "authenticator.added")]
 
 

@@ -66,7 +66,7 @@ async def member(service: Service, realm: Realm, name: str, *, external: str | N
     made = await people.person(service, realm, name, password=None)
     if external is not None:
         async with service.db.write() as tx:
-            held = await all_people.lock(tx, realm, made.id)
+            held = await all_people.get_for_update(tx, realm, made.id)
             await all_people.update_profile(tx, held, {**held.profile, "externalId": external})
     return made
 

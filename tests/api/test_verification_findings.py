@@ -32,7 +32,7 @@ async def noted(service: Service, record: dict[str, Any]) -> list[StoredFinding]
 async def flags(service: Service, record: dict[str, Any]) -> list[Flag]:
     """What was other than when a check succeeded."""
     async with service.db.read() as tx:
-        return await verifications.flags(tx, uuid_of(service, "monetarydonationverification", record["id"]))
+        return await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", record["id"]))
 
 
 async def lift(service: Service, flag: Flag, by: str) -> Flag:

@@ -296,7 +296,7 @@ async def test_what_officers_decided_stays_with_who_and_why(service: Service, ap
     await simulate(api, made, "reopen")
     await simulate(api, made, "approve")
     async with service.db.read() as tx:
-        history = await verifications.decisions(tx, verification_id)
+        history = await verifications.list_decisions(tx, verification_id)
     evidence = Evidence("sandbox", "Simulated by the partner.")
     assert [(one.decision, one.reason) for one in history] == [
         ("rejected", "no_response"),

@@ -16,8 +16,8 @@ ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
 READ_BY_HAND = frozenset(
     {
         ("giving/checkout/donations/store_lists.py", "_filtered_page"),
-        ("platform/database/lists.py", "page"),
-        ("scim/store.py", "page"),
+        ("platform/database/lists.py", "list_page"),
+        ("scim/store.py", "list_page"),
         ("scim/store.py", "count_matches"),
         ("validation/ongoing/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),

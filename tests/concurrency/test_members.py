@@ -46,7 +46,7 @@ async def test_two_owners_who_take_each_others_role_at_once_leave_one(
         )
         assert sorted(results) == [False, True]
         async with service.db.write() as tx:
-            left = [one.person for one in await members.page(tx, tenant.partner) if one.person.has_role("owner")]
+            left = [one.person for one in await members.list_page(tx, tenant.partner) if one.person.has_role("owner")]
             assert len(left) == 1
             await people.delete(tx, realm, left[0].id)  # as the partner's directory may
 

@@ -154,7 +154,7 @@ async def test_a_code_and_a_link_hold_person_and_tries_in_one_order(service: Ser
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, "000000", who.home)
     async with service.db.write() as tx:  # as links.set_password does
-        await people.lock(tx, who.realm, who.person.id)
+        await people.get_for_update(tx, who.realm, who.person.id)
         entering = asyncio.create_task(
             sign_in_methods.sign_in_by_code(service.db, who.realm, ticket, who.code(), who.home)
         )

@@ -23,7 +23,7 @@ async def test_of_five_officers_at_once_two_lift_a_flag_and_one_alone_never_does
     await service.drain()
     await bank.account(service, made["organisationId"], holder="Any name")
     async with service.db.read() as tx:
-        [flag] = await verifications.flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
+        [flag] = await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
 
     async def lift(by: str) -> str:
         try:

@@ -285,7 +285,7 @@ async def settlements_and_held_money(world: World) -> None:
         disputed = await factories.donation(world.service, world.api)
         await simulate(world.api, disputed["id"], "dispute")
         async with world.service.db.read() as tx:
-            [newest] = await disputes.newest(tx, ["open"], 1)
+            [newest] = await disputes.list_newest(tx, ["open"], 1)
         reported = NOTE if what != "refresh" else ()
         await world.does("disputes", what, world.text("dispute", newest.id), *reported)
     await factories.donation(world.service, world.api)
@@ -293,7 +293,7 @@ async def settlements_and_held_money(world: World) -> None:
     file.write_bytes(report(("payment", "tp_nobody", 1.0, 0.0), reference="po_1"))
     await world.does("settlements", "import", "test", str(file))
     async with world.service.db.read() as tx:
-        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details and entry.details["reference"]) == ("settlement.imported", "po_1")
     before = await world.entries()
     file.write_bytes(report(("payment", "tp_other", 2.0, 0.0), reference="po_1"))
@@ -331,7 +331,7 @@ async def donation_requests(world: World) -> None:
     assert await world.does("donation-requests", "return-overpayment", held, *NOTE) == "0.50 USD has been returned.\n"
     await world.does("donation-requests", "run")
     async with world.service.db.read() as tx:
-        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
     before = await world.entries()
     for words, stated in {
@@ -495,5 +495,5 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "mark-returned", payout["id"], "--reason", "account closed")
     await world.does("disbursements", "run")
     async with service.db.read() as tx:
-        [entry] = await audit.page(tx, audit.DEPLOYMENT, limit=1)
+        [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
     assert (entry.action, entry.details) == ("payouts.run", {"sent": 0, "refused": 0})

@@ -40,7 +40,7 @@ async def found(service: Service, tenant: Tenant, name: str) -> Person | None:
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
     """What the audit log says: kind of actor, action, details; oldest first."""
     async with service.db.read() as tx:
-        entries = await audit.page(tx, tenant.partner.id)
+        entries = await audit.list_page(tx, tenant.partner.id)
     return [(entry.actor.kind, entry.action, entry.details) for entry in reversed(entries)]
 
 

@@ -46,7 +46,7 @@ async def careful(service: Service) -> None:
 async def audited(service: Service, scope: Any = audit.DEPLOYMENT) -> list[tuple[str, str]]:
     """Who did what, oldest first."""
     async with service.db.read() as tx:
-        return [(one.actor.kind, one.action) for one in reversed(await audit.page(tx, scope))]
+        return [(one.actor.kind, one.action) for one in reversed(await audit.list_page(tx, scope))]
 
 
 async def token_of(service: Service, operator_id: str, name: str, days: int = 90) -> Operator:

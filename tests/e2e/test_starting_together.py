@@ -136,5 +136,5 @@ def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -
 
 
 class _OutOfReach(OsAccount):
-    def can_reach(self, path: Path) -> bool:
+    def can_access_path(self, path: Path) -> bool:
         return False

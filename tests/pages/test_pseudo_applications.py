@@ -171,7 +171,7 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
     named = service.db.deployment.ids.parse("validationinvite", invite["id"])
     assert named is not None
     async with service.db.write() as tx:
-        held = await invites.lock(tx, ALL_PARTNERS, named)
+        held = await invites.get_for_update(tx, ALL_PARTNERS, named)
         sending_it = asyncio.create_task(walk.post(f"/apply/{invite['id']}/review"))
         await eventually(lambda: waits_for(service, "validation_invite"))
         draft = await form_store.find(tx, ALL_PARTNERS, named)

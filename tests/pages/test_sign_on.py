@@ -45,7 +45,7 @@ async def test_v8_a_member_signs_in_at_the_provider_by_keyboard(site: Site, prov
     here = await partner(site, provider)
     person = await here.member(password=None)
     async with site.service.db.write() as tx:
-        held = await people.lock(tx, person.realm, person.id)
+        held = await people.get_for_update(tx, person.realm, person.id)
         await people.update_profile(tx, held, {**held.profile, "externalId": "amina"})
     await provider.knows("amina", groups=["staff"])
     async with here.browser("/sign-ins", viewport={"width": 320, "height": 700}) as page:

@@ -72,7 +72,7 @@ async def test_an_email_is_the_primary_one_else_the_first(service: Service) -> N
         realm = member_realm((await service.tenant()).partner)
         person = await people.person(service, realm, "amina", password=None)
         async with service.db.write() as tx:
-            locked = await all_people.lock(tx, realm, person.id)
+            locked = await all_people.get_for_update(tx, realm, person.id)
             changed = await all_people.update_profile(tx, locked, {**locked.profile, "emails": emails})
             column = await tx.fetchval("select email from person where id = $1", person.id)
         assert column == (changed.email.lower() if changed.email else None), emails

@@ -215,7 +215,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 Filters(start=now.replace(hour=0)),
                 Filters(status="pending_review", end=now),
             ):
-                rows, total = await agents_store.page(tx, partner, page, filters)
+                rows, total = await agents_store.list_page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await agents_store.find(tx, partner, rows[0].id)
             assert await agents_store.next_expiry(tx, ALL_PARTNERS)
@@ -258,7 +258,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await agents_store.lock(holding, ALL_PARTNERS, pending)
+        assert await agents_store.get_for_update(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
             while await agents.expire(tx, 100):
                 pass

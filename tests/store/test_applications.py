@@ -97,11 +97,11 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             tx_: Any = Explaining(reading)
             later = reading.now + timedelta(days=30)
             assert await invites_store.find(tx_, tenant.partner, invite)
-            rows, _ = await invites_store.page(tx_, tenant.partner, Page(25, descending=True))
+            rows, _ = await invites_store.list_page(tx_, tenant.partner, Page(25, descending=True))
             assert len(rows) == 25 or rows
             assert await invites_store.next_expiry(tx_, ALL_PARTNERS) is not None
             assert (await form_store.find(tx_, ALL_PARTNERS, invite)).person is not None
-            assert await form_store.list_handover_times(tx_, ALL_PARTNERS, invite)
+            assert await form_store.list_application_handover_times(tx_, ALL_PARTNERS, invite)
             assert await form_store.lock_address_sends(
                 tx_, ALL_PARTNERS, "Colleague@relief.example", later - timedelta(days=3000)
             )

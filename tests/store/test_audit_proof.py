@@ -307,9 +307,9 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
             while await audit.forget_addresses(tx, limit=4):
                 pass
         async with lab.db.read() as tx:
-            entries = await audit.page(tx, log.scope)
+            entries = await audit.list_page(tx, log.scope)
             assert sum(entry.address is not None for entry in entries) == left
-            assert sum(entry.address is not None for entry in await audit.page(tx, young.scope)) == 8
+            assert sum(entry.address is not None for entry in await audit.list_page(tx, young.scope)) == 8
         assert (await log.prove()).broken is None
 
 
@@ -334,7 +334,7 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
                 pass
             due = await audit.next_address_expiry(tx)
             assert due is None or due > tx.now
-            entries = await audit.page(tx, log.scope)
+            entries = await audit.list_page(tx, log.scope)
         assert sum(entry.address is not None for entry in entries) == left
         assert (await log.prove()).broken is None
 

@@ -66,7 +66,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     await ask_reset(ada)
     old = await reset_token(ada)
     async with ada.service.db.write() as tx:
-        link = await account.reset_credentials(tx, await people.lock(tx, ada.realm, ada.person.id), BY)
+        link = await account.reset_credentials(tx, await people.get_for_update(tx, ada.realm, ada.person.id), BY)
         token = links.link_token(tx, link)
     held = await factors_of(ada)
     assert (held.password, held.second, held.recovery_codes) == (False, False, 0)

@@ -98,7 +98,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
             page = Page(25, descending=True)
             seen: list[UUID] = []
             while True:
-                found, total = await donations_store_lists.page(tx, tenant.partner, page, filters)
+                found, total = await donations_store_lists.list_page(tx, tenant.partner, page, filters)
                 assert total == len(expected), filters
                 seen += [one.id for one in found[:25]]
                 if len(found) <= 25:
@@ -135,7 +135,7 @@ async def test_the_plan_of_a_narrowed_page_is_kept(service: Service, tenant: Ten
     async with service.db.write() as tx:
         await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
         for _ in range(10):
-            await donations_store_lists.page(
+            await donations_store_lists.list_page(
                 tx, tenant.partner, Page(25, descending=True), DonationFilters(status="ACTIVE")
             )
         stored = await tx.fetchval(

@@ -169,7 +169,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
     at = chance.randrange(len(expected) + 1)
     position = (expected[at - 1].bytes,) if at else None
     page = Page(chance.choice([3, 25]), descending=descending, position=position)
-    found, total = await donations_store_lists.page(world.tx, world.partner, page, filters)
+    found, total = await donations_store_lists.list_page(world.tx, world.partner, page, filters)
     assert total == len(expected), filters
     assert [gift.id for gift in found] == expected[at : at + page.limit], filters
 
@@ -183,13 +183,15 @@ async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> Non
         for start, end in product((None, first, first + DAY, FIRST), (None, last, last - DAY, FIRST + DAY)):
             if start or end:
                 filters = DonationFilters(start=start, end=end)
-                found, total = await donations_store_lists.page(
+                found, total = await donations_store_lists.list_page(
                     world.tx, world.partner, Page(25, descending=True), filters
                 )
                 assert (len(found), total) == (3, 3), filters
         for start, end in ((last, None), (None, first), (last - DAY, last), (first, first), (last, first)):
             filters = DonationFilters(start=start, end=end)
-            found, total = await donations_store_lists.page(world.tx, world.partner, Page(25, descending=True), filters)
+            found, total = await donations_store_lists.list_page(
+                world.tx, world.partner, Page(25, descending=True), filters
+            )
             assert (found, total) == ([], 0), filters
 
 
@@ -282,7 +284,7 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
             known: dict[str, Any] = {name: of.get(name, "ACTIVE") for name in narrowed.split()}
             stored = Kept(world.tx, mode)
             filters = DonationFilters(**known, **WINDOWS[window])
-            await donations_store_lists.page(cast("Tx", stored), world.partner, Page(25, descending=down), filters)
+            await donations_store_lists.list_page(cast("Tx", stored), world.partner, Page(25, descending=down), filters)
             asked = (narrowed, window, mode, "down" if down else "up")
             assert stored.looked_at() <= LOOKED_AT + COUNTED.get(narrowed.split(" ")[0], 0), asked
     finally:

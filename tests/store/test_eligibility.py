@@ -253,14 +253,14 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             for page in (Page(25, descending=True), Page(25, descending=False)):
                 async with service.db.read() as reading:
                     listing: Any = Explaining(reading)
-                    rows, _ = await eligibility_store.page(listing, partner, page, filters)
+                    rows, _ = await eligibility_store.list_page(listing, partner, page, filters)
                 assert rows
                 assert f"{RECORD}_{index}" in listing.indexes()
                 assert RECORD not in listing.scans()
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
             assert await eligibility_store.find(tx_, partner, some["id"])
-            assert await eligibility_store.followers(tx_, ALL_PARTNERS, [some["organisation_id"]])
+            assert await eligibility_store.partners_following(tx_, ALL_PARTNERS, [some["organisation_id"]])
             assert await eligibility_store.find_by_organisations(tx_, partner, [some["organisation_id"]])
             assert await eligibility_store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
             assert await eligibility_store.find_by_configuration(

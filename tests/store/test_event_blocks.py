@@ -84,7 +84,7 @@ async def agrees(service: Service, rows: list[tuple[int, str, datetime]], seed: 
         if position is not None:
             ahead = [one for one in ahead if (one < position[0] if page.reads_down else one > position[0])]
         async with service.db.read() as tx:
-            found, total = await events_store.page(tx, Partner(UUID(int=7)), page, asked)
+            found, total = await events_store.list_page(tx, Partner(UUID(int=7)), page, asked)
         assert ([one.sequence for one in found], total) == (ahead[: page.limit], len(matching)), (asked, page)
 
 
@@ -117,7 +117,9 @@ async def test_p7_deliveries_are_counted_from_their_index_alone(service: Service
         for way in ("seqscan", "bitmapscan", "sort"):
             await tx.execute(f"set local enable_{way} = off")
         explaining = Explaining(tx)
-        await deliveries_store.page(cast("Tx", explaining), Partner(uuid4()), uuid4(), Page(25, descending=True), None)
+        await deliveries_store.list_page(
+            cast("Tx", explaining), Partner(uuid4()), uuid4(), Page(25, descending=True), None
+        )
     counted = {one["Index Name"] for one in explaining.nodes() if one["Node Type"] == "Index Only Scan"}
     assert "webhook_delivery_subscription" in counted
     assert explaining.scans() == set()
@@ -134,7 +136,7 @@ async def test_p7_only_blocks_at_the_ends_are_read(service: Service, written: li
     asked = EventFilter(TYPES[2], written[SIZE + 15][2], written[-5][2])
     async with service.db.read() as tx:
         explaining = Explaining(tx)
-        await events_store.page(cast("Tx", explaining), Partner(UUID(int=7)), Page(25, descending=True), asked)
+        await events_store.list_page(cast("Tx", explaining), Partner(UUID(int=7)), Page(25, descending=True), asked)
     assert "event" not in explaining.scans()
     read = [one for one in explaining.nodes() if one.get("Relation Name") == "event"]
     assert {one["Index Name"] for one in read} == {"event_sequence"}

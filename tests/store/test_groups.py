@@ -248,7 +248,7 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         await members.remove_from_group(tx, locked, [person])
         await members.add_to_group(tx, locked, [person])
         await members.update_group(tx, locked, profile={"displayName": "Newer"}, people=[person])
-        await members.page(tx, partner, after=person, limit=50)
+        await members.list_page(tx, partner, after=person, limit=50)
         await members.set_group_role(tx, partner, group.id, "owner", BY)
         await members.get(tx, partner, person)
         await people.delete(tx, member_realm(partner), person)

@@ -30,7 +30,7 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
     """Whoever has the directory could otherwise move the mails of an owner, and nobody would see it."""
     who = await member(service, tenant, "owner")
     async with service.db.write() as tx:
-        before = await people.lock(tx, who.realm, who.person.id)
+        before = await people.get_for_update(tx, who.realm, who.person.id)
         profile = {**before.profile, "emails": [{"value": f"new-{before.email}"}]}
         await security_emails.notify_of_changes(tx, before, await people.update_profile(tx, before, profile))
     [(subject, text)] = await who.mails()

@@ -63,7 +63,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
     await organisations_store_history.merged_records_at(tx, ALL_PARTNERS, ONE, DAY)
     await organisations_store_history.had_branches(tx, ALL_PARTNERS, ONE, DAY)
     await organisations_store_history.branding_at(tx, ALL_PARTNERS, ONE, DAY)
-    await categories_store.followers(tx, ALL_PARTNERS, [ONE])
+    await categories_store.partners_following(tx, ALL_PARTNERS, [ONE])
     await donations_store.partners_by_organisation(tx, ALL_PARTNERS, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
@@ -79,7 +79,7 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
     await merges_store.list_successions(tx, ALL_PARTNERS)
-    await merges_store.list_same_pairs(tx, ALL_PARTNERS)
+    await merges_store.list_duplicate_pairs(tx, ALL_PARTNERS)
     await merges_store.list_principals(tx, ALL_PARTNERS)
     await merges_store.status_overrides(tx, ALL_PARTNERS, [ONE])
     await merges_store.overridden_by(tx, ALL_PARTNERS, ["merged"], [ONE])

@@ -29,8 +29,8 @@ async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant,
         for way in ("seqscan", "sort", "incremental_sort"):  # as if there were many rows
             await tx.execute(f"set local enable_{way} = off")
         asked = Explaining(tx)
-        await donations_store_lists.page(cast("Tx", asked), tenant.partner, page, DonationFilters())
-        await sessions_store.page(cast("Tx", asked), tenant.partner, page)
+        await donations_store_lists.list_page(cast("Tx", asked), tenant.partner, page, DonationFilters())
+        await sessions_store.list_page(cast("Tx", asked), tenant.partner, page)
     wanted = {"donation_partner_id_id_key", "donation_session_partner_id_id_key", "list_counter_pkey", "partner_pkey"}
     assert asked.indexes() == wanted
     assert not asked.sorts_before_limit()
@@ -39,7 +39,7 @@ async def test_p1_a_page_is_a_range_of_the_key(service: Service, tenant: Tenant,
 async def test_the_plan_of_a_page_is_kept(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         for _ in range(10):
-            await donations_store_lists.page(tx, tenant.partner, PAGES[0], DonationFilters())
+            await donations_store_lists.list_page(tx, tenant.partner, PAGES[0], DonationFilters())
         stored = await tx.fetchval(
             "select sum(generic_plans) from pg_prepared_statements where statement like '%from donation where%'"
         )
@@ -50,5 +50,5 @@ async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant
     partner = tenant.partner
     async with service.db.write() as tx:
         await counters.add_to_total(tx, partner, donations_store.LIST, 3)
-        assert await donations_store_lists.page(tx, partner, PAGES[2], DonationFilters()) == ([], 3)
+        assert await donations_store_lists.list_page(tx, partner, PAGES[2], DonationFilters()) == ([], 3)
         assert await counters.find_total(tx, partner, donations_store.LIST) == 3

@@ -214,20 +214,23 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
         for filters, sort, index in wanted:
             async with service.db.read() as reading:
                 tx: Any = Explaining(reading)
-                rows, _ = await monitoring_store.page(tx, partner, page, filters, sort)
+                rows, _ = await monitoring_store.list_page(tx, partner, page, filters, sort)
             assert rows, filters
             assert not index or f"{RECORD}_{index}" in tx.indexes(), (filters, tx.indexes())
             assert RECORD not in tx.scans(), filters
         async with service.db.read() as reading:
             one = next(
-                row for row in (await monitoring_store.page(reading, partner, page, Filters(status="live"), "id"))[0]
+                row
+                for row in (await monitoring_store.list_page(reading, partner, page, Filters(status="live"), "id"))[0]
             )
             asking: Any = Explaining(reading)
             assert await monitoring_store.find(asking, partner, one.id)
             assert one.organisation_id is not None
             assert (
                 len(
-                    (await monitoring_store.followers(asking, ALL_PARTNERS, [one.organisation_id]))[one.organisation_id]
+                    (await monitoring_store.partners_following(asking, ALL_PARTNERS, [one.organisation_id]))[
+                        one.organisation_id
+                    ]
                 )
                 == 50
             )
@@ -239,7 +242,9 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             await monitoring_store.set_due(asking, ALL_PARTNERS, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
             assert await monitoring_store.find_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
-            assert await monitoring_store_evidence.page(asking, ALL_PARTNERS, one.id, Page(25, descending=True)) == (
+            assert await monitoring_store_evidence.list_page(
+                asking, ALL_PARTNERS, one.id, Page(25, descending=True)
+            ) == (
                 [],
                 0,
             )

@@ -194,7 +194,7 @@ async def test_a_deactivated_operator_has_nothing_that_opens(service: Service, a
         await operators.deactivate(tx, BY, ada.id)
         with pytest.raises(TokenRefused, match="deactivated"):
             await operators.authenticate(tx, secret)
-        back = await people.lock(tx, OPERATORS, ada.id)
+        back = await people.get_for_update(tx, OPERATORS, ada.id)
         await people.update_profile(tx, back, {**back.profile, "active": True})
         with pytest.raises(TokenRefused, match="revoked"):
             await operators.authenticate(tx, secret)

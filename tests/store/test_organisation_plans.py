@@ -72,14 +72,16 @@ async def test_a_number_is_looked_up_by_its_index(asked: Explaining) -> None:
 
 async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> None:
     middle = (
-        (await organisations.page(as_tx(asked), PARTNER, Filters(), Page(25, descending=True))).organisations[24].id
+        (await organisations.list_page(as_tx(asked), PARTNER, Filters(), Page(25, descending=True)))
+        .organisations[24]
+        .id
     )
     asked.plans.clear()
     for page in (
         Page(25, descending=True, position=(middle.bytes,)),
         Page(25, descending=False, position=(middle.bytes,)),
     ):
-        await organisations.page(as_tx(asked), PARTNER, Filters(), page)
+        await organisations.list_page(as_tx(asked), PARTNER, Filters(), page)
     assert "organisation_search_pkey" in asked.indexes()
     assert "organisation" not in asked.scans()  # what is counted is read in the order it lies, no further than 10,001
     assert asked.sorts_before_limit() == []
@@ -97,7 +99,7 @@ async def test_p1_a_page_reads_the_key_and_sorts_nothing(asked: Explaining) -> N
     ],
 )
 async def test_a_rare_filter_has_an_index(asked: Explaining, filters: Filters, index: str) -> None:
-    await organisations.page(as_tx(asked), PARTNER, filters, Page(25, descending=True))
+    await organisations.list_page(as_tx(asked), PARTNER, filters, Page(25, descending=True))
     assert any(name.startswith(index) for name in asked.indexes()), asked.indexes()
     assert not {"organisation", "organisation_search"} & asked.scans()
 

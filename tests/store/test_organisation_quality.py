@@ -270,6 +270,6 @@ async def test_any_filters_together_are_what_each_of_them_says(postgres_server: 
                         tx, NOBODY, filters, f"gentian {word} ", 0, 200, best_first=True
                     )
                 else:
-                    answer = await organisations.page(tx, NOBODY, filters, Page(200, descending=True))
+                    answer = await organisations.list_page(tx, NOBODY, filters, Page(200, descending=True))
             assert {row.registry_number for row in answer.organisations} == meant, filters
             assert (answer.total, answer.exhaustive) == (len(meant), True), filters

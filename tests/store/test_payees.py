@@ -129,7 +129,7 @@ async def test_who_let_the_other_in_lately_lifts_no_flag_with_them(empty_databas
         one, other = await dependent(service)
         verification = uuid_of(service, "monetarydonationverification", made["id"])
         async with service.db.write() as tx:
-            [flag] = await verifications.flags(tx, verification)
+            [flag] = await verifications.list_flags(tx, verification)
             await verifications.review_flag(tx, flag.id, note="seen", by=one)
         with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
             async with service.db.write() as tx:

@@ -59,7 +59,7 @@ async def kinds(loader: Loader, organisation_id: UUID) -> list[tuple[str, str]]:
 
 async def listed(loader: Loader, **filters: Any) -> list[str]:
     async with loader.db.read() as tx:
-        page = await organisations.page(tx, ALL_PARTNERS, Filters(**filters), Page(50, descending=False))
+        page = await organisations.list_page(tx, ALL_PARTNERS, Filters(**filters), Page(50, descending=False))
     return [row.registry_number for row in page.organisations]
 
 

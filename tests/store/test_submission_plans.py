@@ -160,15 +160,15 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         for page in (Page(25, descending=True), Page(25, descending=False)):
             async with db.read() as reading:
                 asking: Any = Explaining(reading)
-                rows, _ = await submissions_store.page(asking, partner, page, filters)
+                rows, _ = await submissions_store.list_page(asking, partner, page, filters)
             assert rows, filters
             assert not asking.scans() & {RECORD, "agent_verification"}, filters
             assert not index or f"{RECORD}_{index}" in asking.indexes(), (filters, asking.indexes())
     nobody = Filters(organisation_ids=(uuid4(),))
     async with db.read() as reading:
         asking = Explaining(reading)
-        assert await submissions_store.page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
-        rows, _ = await submissions_store.page(reading, partner, Page(25, descending=True), Filters())
+        assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
+        rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), Filters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
         assert await submissions_store.find_by_checks(
             asking, ALL_PARTNERS, "validation_request", [some["validation_request_id"]]

@@ -287,7 +287,7 @@ async def used(service: Service, partner: Partner, filters: Filters, page: Page,
     """The indexes that answer a list, which reads no table whole."""
     async with service.db.read() as reading:
         tx: Any = Explaining(reading)
-        rows, total = await requests_store.page(tx, partner, page, filters, sort)
+        rows, total = await requests_store.list_page(tx, partner, page, filters, sort)
         assert rows
         assert total or (filters == Filters() and sort == "id"), "the counters were passed by"
     assert not tx.scans() - {"list_counter"}, tx.scans()

@@ -24,7 +24,7 @@ async def flagged(service: Service, api: Client) -> tuple[str, UUID]:
     async with service.db.write() as tx:
         organisation_id = uuid_of(service, "organisation", nonprofit)
         await verifications.on_account_proposed(tx, organisation_id, "payeeaccount_x", {})
-        [flag] = await verifications.flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
+        [flag] = await verifications.list_flags(tx, uuid_of(service, "monetarydonationverification", made["id"]))
     return nonprofit, flag.id
 
 

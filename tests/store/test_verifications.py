@@ -289,7 +289,7 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 VerificationFilters(organisation_id=organisation),
                 VerificationFilters(organisation_id=organisation, status="pending"),
             ):
-                assert (await verifications_store.page(tx, partner, page, filters))[1] > 0
+                assert (await verifications_store.list_page(tx, partner, page, filters))[1] > 0
             assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
             assert await verifications_store.find_live(tx, partner, organisation)
             assert await verifications_store.next_expiry_at(tx, ALL_PARTNERS)
@@ -314,7 +314,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, tenant
     await service.drain()
     service.clock.advance(days=30)
     async with service.db.write() as holding:
-        assert await verifications_store.lock(holding, ALL_PARTNERS, held)
+        assert await verifications_store.get_for_update(holding, ALL_PARTNERS, held)
         async with service.db.write() as tx:  # the free one, and what money of other tests began
             assert await verifications.expire_due(tx, 1000) >= 1
     async with service.db.write() as tx:

@@ -42,7 +42,7 @@ async def is_revoked(who: Account, token: str, purpose: Purpose) -> None:
 async def write_to(who: Account, email: str) -> None:
     """Give the person another mailbox, as a directory does."""
     async with who.service.db.write() as tx:
-        held = await people.lock(tx, who.realm, who.person.id)
+        held = await people.get_for_update(tx, who.realm, who.person.id)
         who.person = await people.update_profile(tx, held, {**held.profile, "emails": [{"value": email}]})
 
 
@@ -58,7 +58,7 @@ async def test_a_link_to_the_old_mailbox_opens_nothing(ada: Account, purpose: Pu
 async def test_another_change_of_the_profile_leaves_the_link(ada: Account) -> None:
     token = await mailed(ada, "reset")
     async with ada.service.db.write() as tx:
-        held = await people.lock(tx, ada.realm, ada.person.id)
+        held = await people.get_for_update(tx, ada.realm, ada.person.id)
         await people.update_profile(tx, held, {**held.profile, "displayName": "Ada"})
     await links.set_password(ada.service.db, token, "reset", NEW, ada.home)
 

@@ -30,7 +30,7 @@ class VerificationCase:
 
     async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
         """Lock it."""
-        found = await verifications_store.lock(tx, ALL_PARTNERS, subject_id)
+        found = await verifications_store.get_for_update(tx, ALL_PARTNERS, subject_id)
         return Subject(KIND, found.id, found.partner_id) if found else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:

@@ -58,7 +58,7 @@ class Setup:
     async def change(self, person: Person, **profile: Any) -> None:
         """Change what is known of a member."""
         async with self.service.db.write() as tx:
-            held = await people.lock(tx, person.realm, person.id)
+            held = await people.get_for_update(tx, person.realm, person.id)
             await people.update_profile(tx, held, {**held.profile, **profile})
 
     async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> AuthorizationRedirect:

@@ -81,7 +81,7 @@ class Account:
     async def deactivate(self, *, active: bool = False) -> None:
         """Deactivate the person, or activate again."""
         async with self.service.db.write() as tx:
-            person = await people.lock(tx, self.realm, self.person.id)
+            person = await people.get_for_update(tx, self.realm, self.person.id)
             self.person = await people.update_profile(tx, person, {**person.profile, "active": active})
 
     async def recorded(self) -> list[str]:

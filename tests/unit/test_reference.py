@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from almoner.kit.ids import Ids
-from almoner.platform.reference.content import Content, Field, Operation
+from almoner.platform.reference.content import Content, ReferenceField, Operation
 from almoner.platform.reference.page import render_prose
 from tools import reference
 
@@ -14,7 +14,7 @@ CONTENT = Content(DESCRIPTION)
 OPERATIONS = {operation.id: operation for group in CONTENT.groups for operation in group.operations}
 
 
-def field(operation: Operation, name: str) -> Field:
+def field(operation: Operation, name: str) -> ReferenceField:
     fields = (*operation.parameters, *operation.body, *operation.answer)
     return next(one for one in fields if one.name == name)
 
@@ -27,7 +27,7 @@ def test_the_page_has_every_operation_and_every_event() -> None:
 
 def test_fields_say_their_type_and_limits_in_words() -> None:
     created = OPERATIONS["createDonationSession"]
-    assert field(created, "organisationId") == Field("organisationId", "id of an organisation", True, (), "")
+    assert field(created, "organisationId") == ReferenceField("organisationId", "id of an organisation", True, (), "")
     assert field(created, "userId").kind == "id of a user or null"
     assert field(created, "successUrl").limits == ("at most 2048 characters",)
     assert field(created, "data.createdAt").kind == "moment"

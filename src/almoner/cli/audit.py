@@ -110,7 +110,7 @@ def list_entries(
 
     async def show(tx: Tx) -> None:
         scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
-        for entry in await audit.page(tx, scope, limit=limit):
+        for entry in await audit.list_page(tx, scope, limit=limit):
             details = ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items())
             words = [iso(entry.at), f"{entry.actor.kind} {entry.actor.id}", entry.action, entry.subject]
             typer.echo("  ".join([*words, entry.address or "-", details]).rstrip())

@@ -38,7 +38,7 @@ def list_disputes(
     """List disputes, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await disputes.newest(tx, sorted(DISPUTE.states()) if every else _OPEN, limit)
+        found = await disputes.list_newest(tx, sorted(DISPUTE.states()) if every else _OPEN, limit)
         return [
             [
                 tx.ids.text(_TYPE, one.id),

@@ -58,7 +58,7 @@ def list_members(partner: PartnerId) -> None:
         scope, after = await partner_of(tx, partner), None
         rows: list[list[object]] = []
         while True:
-            found = await members.page(tx, scope, after, _MOST)
+            found = await members.list_page(tx, scope, after, _MOST)
             rows += [[tx.ids.text("member", one.person.id), *_columns(one)] for one in found]
             if len(found) < _MOST:
                 return rows

@@ -39,7 +39,7 @@ def list_refunds(
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await refunds.newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
+        found = await refunds.list_newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
         return [_row(tx, refund) for refund in found]
 
     table(("refund", "since", "donation", "amount", "by", "status", "reference"), in_transaction(use))

@@ -44,8 +44,8 @@ def list_held(
     """
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
-        found = await suspense.newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
-        decided = await suspense.decisions(tx, [held.id for held in found])
+        found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
+        decided = await suspense.list_decisions(tx, [held.id for held in found])
         by = await display_names(tx, [one.by for one in decided])
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
 

@@ -101,12 +101,12 @@ def show_verification(verification: VerificationId) -> None:
         facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
         facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
         facts.append(["disbursements wait for", await _waits(tx, one)])
-        decided = await _told_of(tx, await verifications.decisions(tx, one.id))
+        decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
         return (
             facts,
             await _seen(tx, one),
             await _asked(tx, one),
-            await _flagged(tx, await verifications.flags(tx, one.id)),
+            await _flagged(tx, await verifications.list_flags(tx, one.id)),
             decided,
         )
 
@@ -119,7 +119,7 @@ def show_verification(verification: VerificationId) -> None:
 
 
 async def _waits(tx: Tx, one: Verification) -> str | None:
-    waiting = [flag.sentence for flag in await verifications.flags(tx, one.id) if flag.status == "open"]
+    waiting = [flag.sentence for flag in await verifications.list_flags(tx, one.id) if flag.status == "open"]
     return "; ".join(waiting) or None
 
 

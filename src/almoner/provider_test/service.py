@@ -32,7 +32,7 @@ def new_payment_id() -> str:
 
 async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
     """Try a card on an open payment; the payment afterwards, None when there is none. An ended one stays as it is."""
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     if payment is None or payment.status != "open":
         return payment
     tried = replace(
@@ -55,7 +55,7 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
     """The donor's answer on the bank's page; a payment that waits for none stays as it is."""
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     if payment is None or payment.status != "processing":
         return payment
     return await _succeed(tx, payment) if confirmed else await _decline(tx, payment, DeclineReason.NOT_CONFIRMED)
@@ -63,7 +63,7 @@ async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payme
 
 async def cancel(tx: Tx, payment_id: str) -> Payment | None:
     """Cancel a payment that has not been paid; one that has ended stays as it is, and the answer shows how."""
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     if payment is None or payment.status not in ("open", "processing"):
         return payment
     return await _end_payment(tx, payment, "cancelled")
@@ -78,7 +78,7 @@ async def refund_payment(
     tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str
 ) -> Refund | RefundRefusal:
     """Send money back, once for each key; no more than was paid, which the payment's row keeps count of."""
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     if payment is None:
         return RefundRefusal.NO_SUCH_PAYMENT
     asked = Refund(new_id, payment_id, amount, currency)
@@ -101,7 +101,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
 
     A payment is disputed once: asking again shows how that one stands.
     """
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     if payment is None or payment.status != "succeeded":
         return None
     return await _open_dispute(tx, payment, _NOW)
@@ -109,7 +109,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
 
 async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | None:
     """The card's bank decides for the merchant or for the donor; a dispute that was decided stays as it is."""
-    payment = await store.lock(tx, payment_id)
+    payment = await store.get_for_update(tx, payment_id)
     found = await store.list_disputes(tx, payment_id) if payment else []
     if payment is None or not found or found[0].status != "open":
         return found[0] if found else None

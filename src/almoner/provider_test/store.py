@@ -54,7 +54,7 @@ async def find(tx: Tx, payment_id: str) -> Payment | None:
     return None if row is None else _payment(row)
 
 
-async def lock(tx: Tx, payment_id: str) -> Payment | None:
+async def get_for_update(tx: Tx, payment_id: str) -> Payment | None:
     """The payment, held until the transaction ends: two posts of one donor take turns."""
     row = await tx.fetchrow("select * from provider_test.payment where id = $1 for update", payment_id)
     return None if row is None else _payment(row)

@@ -111,7 +111,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:
         """List the e-mails that the sandbox would have sent, newest first."""
         page = call.page(query)
-        rows, total = await store.page(call.tx, call.partner, page, query.to, query.subject)
+        rows, total = await store.list_page(call.tx, call.partner, page, query.to, query.subject)
         return call.listing(page, rows, total, partial(mail_out, call.db.deployment), lambda mail: (mail.id.bytes,))
 
     return routes

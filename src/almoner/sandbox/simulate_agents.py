@@ -18,7 +18,7 @@ _NOTE: Final = "Simulated by the partner."
 _Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is done to an agent verification; each raises NotFound, InvalidState."""
     steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
     return {("agentverification", action): _action_of(db, step) for action, step in steps.items()}
@@ -27,7 +27,7 @@ def actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, step: _Step) -> SimulatedAction:
     async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return agents.record(tx, await step(tx, partner, verification_id, body))
+            return agents.api_record(tx, await step(tx, partner, verification_id, body))
 
     return move
 

@@ -18,13 +18,13 @@ _NOTE: Final = "Simulated by the partner."
 _Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is decided about an appeal; each raises NotFound, InvalidState."""
 
     async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> ResponseRecord:
         try:
             async with db.write() as tx:
-                return appeals.record(tx, await decide(tx, partner, appeal_id, decision))
+                return appeals.api_record(tx, await decide(tx, partner, appeal_id, decision))
         except ReviewRefused as refused:
             raise InvalidState(str(refused)) from None
 

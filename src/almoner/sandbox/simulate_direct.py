@@ -20,7 +20,7 @@ ERRORS: Final = (InvalidState, DonationInvalidState)
 _BY: Final = "sandbox"
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What happens to direct donations and their requests."""
     direct = _Direct(db)
     return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}

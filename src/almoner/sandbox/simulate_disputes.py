@@ -18,7 +18,7 @@ from almoner.sandbox.simulate import SimulatedActions
 ERRORS: Final = (InvalidState,)
 
 
-def actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulation_actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors' banks do."""
     return {("donation", "dispute"): _Banks(work, simulator).dispute}
 

@@ -50,7 +50,7 @@ ERRORS: Final = (
 )
 
 
-def actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulation_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors do."""
     donors = _Donors(work, simulator)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}

@@ -45,7 +45,7 @@ def _read_results(results: dict[str, Any]) -> EligibilityResultsIn:
         raise IncorrectParams(*reasons) from None
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
@@ -64,6 +64,6 @@ def actions(db: Database) -> SimulatedActions:
                 codes(results.confirmed_activity_sub_tags),
                 codes(results.rejected_activity_sub_tags),
             )
-            return eligibility.record(tx, changed)
+            return eligibility.api_record(tx, changed)
 
     return {("eligibilitysubscription", "set_results"): set_results}

@@ -24,7 +24,7 @@ ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
+def simulation_actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
     """What happens to the money of a donation, of which the provider keeps what its tariff says."""
     money = _Money(db, provider, rules)
     return {

@@ -80,13 +80,13 @@ def _read_results(results: dict[str, Any]) -> MonitoringResults:
     return chosen
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is done to a monitoring subscription; raises NotFound, InvalidState."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
         require_fields(results=body.results)
         chosen = _read_results(body.results or {})
         async with db.write() as tx:
-            return monitoring.record(tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen))
+            return monitoring.api_record(tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen))
 
     return {("monitoringsubscription", "set_results"): set_results}

@@ -15,18 +15,22 @@ ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is decided about a request; each raises NotFound, InvalidState."""
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
             decision = Decision("accepted", None, "sandbox", _NOTE)
-            return validation_requests.record(tx, await validation_requests.accept(tx, partner, request_id, decision))
+            return validation_requests.api_record(
+                tx, await validation_requests.accept(tx, partner, request_id, decision)
+            )
 
     async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
         async with db.write() as tx:
             decision = Decision("rejected", reason, "sandbox", _NOTE)
-            return validation_requests.record(tx, await validation_requests.reject(tx, partner, request_id, decision))
+            return validation_requests.api_record(
+                tx, await validation_requests.reject(tx, partner, request_id, decision)
+            )
 
     return {("validationrequest", "accept"): accept, ("validationrequest", "reject"): reject}

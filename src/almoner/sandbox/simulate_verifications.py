@@ -24,7 +24,7 @@ EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
 _Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
 
 
-def actions(db: Database) -> SimulatedActions:
+def simulation_actions(db: Database) -> SimulatedActions:
     """What is decided about a verification; each raises NotFound, InvalidState."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,

@@ -70,7 +70,7 @@ order by id {{order}}
 """
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, to: str | None, subject: str | None
 ) -> tuple[list[SandboxMail], int]:
     """One page of the partner's mails in reading order, and the total, from one snapshot."""

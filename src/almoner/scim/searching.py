@@ -102,7 +102,9 @@ class Search:
         counted: bool = False,
     ) -> list[Record]:
         bound = SqlParameters(*parameters.values, _EVERYTHING if limit is None else limit, offset)
-        return await store.page(tx, self._searched, self._order, beyond, bound, backwards=backwards, counted=counted)
+        return await store.list_page(
+            tx, self._searched, self._order, beyond, bound, backwards=backwards, counted=counted
+        )
 
     async def _total(self, tx: Tx) -> int:
         return await store.count_matches(tx, self._searched, self._parameters.values)

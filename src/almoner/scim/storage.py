@@ -219,7 +219,7 @@ class PostgresStorage(AsyncScimStorage):
     async def _change_user(self, row: StoredResource, profile: dict[str, Any]) -> None:
         if profile == row.profile:
             return
-        person = await people.lock(self._tx, member_realm(self._partner), row.id)
+        person = await people.get_for_update(self._tx, member_realm(self._partner), row.id)
         changed = await people.update_profile(self._tx, person, profile)
         await security_emails.notify_of_changes(self._tx, person, changed)
         what = "updated"
@@ -247,7 +247,7 @@ class PostgresStorage(AsyncScimStorage):
         )
 
     async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> StoredResource:
-        row = await store.lock(self._tx, self._partner, kind, id_)
+        row = await store.get_for_update(self._tx, self._partner, kind, id_)
         if row is None:
             raise self._unknown(kind, text)
         if expected_version is not None and expected_version != resources.entity_tag(row.version):

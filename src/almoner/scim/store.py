@@ -60,7 +60,7 @@ async def find(tx: Tx, partner: Partner, kind: Kind, id_: UUID, *, links: bool) 
     return _row(kind, row, links=links) if row else None
 
 
-async def lock(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
+async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> StoredResource | None:
     """One user or group without links, held until the transaction ends."""
     row = await tx.fetchrow(f"{_SELECTS[kind, False]} = $2 for no key update of {_ALIAS[kind]}", partner.id, id_)
     return _row(kind, row, links=False) if row else None
@@ -72,7 +72,7 @@ async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, lin
     return {row["id"]: _row(kind, row, links=links) for row in rows}
 
 
-async def page(
+async def list_page(
     tx: Tx,
     searched: Sequence[SearchTarget],
     order: SortOrder,

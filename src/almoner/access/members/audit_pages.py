@@ -119,7 +119,7 @@ class AuditPages:
         before: UUID | None = None
         while True:
             async with self._portal.db.read() as tx:
-                entries = await audit.page(tx, partner.id, before, _BATCH)
+                entries = await audit.list_page(tx, partner.id, before, _BATCH)
             yield b"".join(line(entry) for entry in entries)
             if len(entries) < _BATCH:
                 return
@@ -140,7 +140,7 @@ async def _read_filter(tx: Tx, visitor: Visitor, partner: Partner) -> AuditFilte
 
 
 async def _page(tx: Tx, partner: Partner, wanted: AuditFilter, limit: int) -> list[Entry]:
-    return await audit.page(tx, partner.id, wanted.before, limit, actor=wanted.actor, action=wanted.action or None)
+    return await audit.list_page(tx, partner.id, wanted.before, limit, actor=wanted.actor, action=wanted.action or None)
 
 
 def _row(entry: Entry) -> dict[str, object]:

@@ -80,7 +80,7 @@ class MemberPages:
         """Everybody with their roles."""
         after = self._portal.after_id(visitor, "member")
         async with self._portal.db.read() as tx:
-            found, more = split_page(await service.page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
+            found, more = split_page(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
         return self._portal.render_page(
             visitor,
             "members.html",

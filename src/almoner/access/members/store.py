@@ -76,7 +76,7 @@ async def find_membership(tx: Tx, scope: Realm, person_id: UUID) -> MembershipSt
     return _membership(row) if row else None
 
 
-async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
+async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[MembershipState]:
     """Members in the order in which they came."""
     rows = await tx.fetch(
         f"{_STANDING} where p.realm = $1 and ($3::uuid is null or p.id > $3) order by p.id limit $4",

@@ -179,7 +179,7 @@ class _OperatorPages(_PageBase):
         return redirect_to(f"{visitor.path}?told={chosen[0]}")
 
     async def _revoke_all(self, tx: Tx, by: AuditContext, operator_id: UUID) -> None:
-        await service.revoke_all_tokens(tx, by, await people.lock(tx, OPERATORS, operator_id))
+        await service.revoke_all_tokens(tx, by, await people.get_for_update(tx, OPERATORS, operator_id))
 
     def _facts(self, one: Person) -> dict[str, object]:
         return {
@@ -219,7 +219,7 @@ class _TokenPages(_PageBase):
         if not typed["days"].isdecimal() or len(typed["days"]) > 3:
             raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
-            person = await people.lock(tx, OPERATORS, visitor.person.id)
+            person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
             life = domain.token_lifetime(int(typed["days"]))
             token, secret = await service.create_token(tx, visitor.audit_context(tx.ids), person, typed["name"], life)
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
@@ -240,6 +240,6 @@ class _TokenPages(_PageBase):
 
     async def _revoke_all(self, visitor: Visitor) -> Response:
         async with self._db.write() as tx:
-            person = await people.lock(tx, OPERATORS, visitor.person.id)
+            person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
             await service.revoke_all_tokens(tx, visitor.audit_context(tx.ids), person)
         return redirect_to(f"{visitor.path}?told=revoked_all")

@@ -81,7 +81,7 @@ def _profile(email: str, name: str | None) -> dict[str, Any]:
 
 async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None:
     """A new link for an operator who has not come yet; the old one is void. Raises NoSuchPerson, NotInvitable."""
-    person = await people.lock(tx, OPERATORS, operator_id)
+    person = await people.get_for_update(tx, OPERATORS, operator_id)
     if not person.active:
         raise NotInvitable(f"{person.shown_name} is deactivated.")
     if await _has_joined(tx, person):
@@ -110,7 +110,7 @@ async def update_details(
     Open invitations and resets end with the address, and the old mailbox is told. Raises NoSuchPerson, IncorrectParams,
     NameTaken, OwnAccount.
     """
-    person = await people.lock(tx, OPERATORS, operator_id)
+    person = await people.get_for_update(tx, OPERATORS, operator_id)
     given: dict[str, Any] = _profile(email, name) if email else {}
     if name and name.strip():
         given["displayName"] = name.strip()
@@ -132,7 +132,7 @@ async def reset_second_factor(tx: Tx, by: AuditContext, operator_id: UUID) -> Pe
 
     Who calls has made sure whom they talk to. Raises NoSuchPerson.
     """
-    person = await people.lock(tx, OPERATORS, operator_id)
+    person = await people.get_for_update(tx, OPERATORS, operator_id)
     await revoke_all_tokens(tx, by, person)
     await account.reset_credentials(tx, person, by)
     await _record_access_grant(tx, by, person, "reset")
@@ -147,7 +147,7 @@ async def list_operators(tx: Tx) -> list[MembershipState]:
 async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
     """Replace the roles of another operator. Raises NoSuchPerson, IncorrectParams, OwnAccount, LastAdministrator."""
     await store.lock_realm(tx, OPERATORS)
-    person = await people.lock(tx, OPERATORS, operator_id)
+    person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
     if by.actor.id == _text(tx, person):
         raise OwnAccount(
@@ -174,7 +174,7 @@ def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
 async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """End what an operator may do, at once: sign-ins, tokens, first looks. Raises NoSuchPerson, LastAdministrator."""
     await store.lock_realm(tx, OPERATORS)
-    person = await people.lock(tx, OPERATORS, operator_id)
+    person = await people.get_for_update(tx, OPERATORS, operator_id)
     await _ensure_other_administrator(tx, person)
     await store.revoke(tx, OPERATORS, tx.real_now, of=person.id)
     return await _set_active(tx, by, person, active=False)
@@ -182,7 +182,7 @@ async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
 
 async def activate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """Let an operator in again, without the tokens of before. Raises NoSuchPerson."""
-    return await _set_active(tx, by, await people.lock(tx, OPERATORS, operator_id), active=True)
+    return await _set_active(tx, by, await people.get_for_update(tx, OPERATORS, operator_id), active=True)
 
 
 async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool) -> Person:
@@ -242,7 +242,7 @@ async def create_token(
 
     Raises IncorrectParams; TokenRefused when not active; TokenNotOwn when ``by`` is somebody else.
     """
-    await people.lock(tx, OPERATORS, operator.id)
+    await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
         raise TokenRefused(f"{operator.shown_name} is deactivated and gets no token.")
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):

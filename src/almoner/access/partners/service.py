@@ -110,7 +110,7 @@ async def _set_brand(
 
 
 async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
-    if (account := await store.lock(tx, partner)) is None:
+    if (account := await store.get_for_update(tx, partner)) is None:
         raise NoSuchPartner(tx.ids.text("partner", partner.id))
     return account
 

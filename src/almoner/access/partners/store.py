@@ -46,7 +46,7 @@ async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
     return _account(row) if row else None
 
 
-async def lock(tx: Tx, partner: Partner) -> PartnerAccount | None:
+async def get_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
     """The partner's own account, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1 for no key update", partner.id)
     return _account(row) if row else None

@@ -53,23 +53,23 @@ async def partners_with_email(tx: Tx, email: str) -> list[Partner]:
     return [Partner(partner) for partner in await store.partners_with_email(tx, ALL_PARTNERS, email)]
 
 
-async def lock(tx: Tx, realm: Realm, person_id: UUID) -> Person:
+async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:
     """One person, held until the transaction ends. Raises NoSuchPerson."""
-    if (person := await store.lock(tx, realm, person_id)) is None:
+    if (person := await store.get_for_update(tx, realm, person_id)) is None:
         raise NoSuchPerson(tx.ids.text(realm.id_type, person_id))
     return person
 
 
-async def page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100) -> list[Person]:
+async def list_page(tx: Tx, realm: Realm, after: UUID | None = None, limit: int = 100) -> list[Person]:
     """People in the order in which they came, from after one of them."""
-    return await store.page(tx, realm, after, limit)
+    return await store.list_page(tx, realm, after, limit)
 
 
 async def list_with_roles(tx: Tx, realm: Realm, *roles: Role) -> list[Person]:
     """The active people who have one of the roles."""
     found: list[Person] = []
     after: UUID | None = None
-    while some := await store.page(tx, realm, after, 100):
+    while some := await store.list_page(tx, realm, after, 100):
         found += [one for one in some if one.has_role(*roles)]
         after = some[-1].id
     return found

@@ -110,7 +110,7 @@ async def partners_with_email(tx: Tx, _scope: AllPartners, email: str) -> list[U
     return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
 
 
-async def lock(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
+async def get_for_update(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
     """One person, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = $2 for no key update of p", scope.id, person_id
@@ -118,7 +118,7 @@ async def lock(tx: Tx, scope: Realm, person_id: UUID) -> Person | None:
     return person_from_row(row) if row else None
 
 
-async def page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
+async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> list[Person]:
     """People in the order in which they came."""
     rows = await tx.fetch(
         f"""

@@ -33,7 +33,7 @@ async def retag_organisations(
     after: UUID | None = None
     while True:
         async with db.write() as tx:
-            organisations = await store.page(tx, ALL_PARTNERS, after, batch)
+            organisations = await store.list_page(tx, ALL_PARTNERS, after, batch)
             changed = await _retag_batch(tx, organisations, loads)
             application = replace(
                 application,

@@ -25,7 +25,7 @@ class TaggedOrganisation:
     record: dict[str, Any] | None
 
 
-async def page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
+async def list_page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """The next published bodies by id, held until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.

@@ -30,7 +30,7 @@ async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange)
     An organisation in several registers is one, with one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    before = await store.lock(tx, ALL_PARTNERS, principal.id)
+    before = await store.get_for_update(tx, ALL_PARTNERS, principal.id)
     name = domain.normalise_text("name", change.display_name, domain.MAX_NAME_LENGTH)
     description = domain.normalise_text("description", change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
@@ -58,7 +58,7 @@ async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingC
     """Show it as its register does. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingContent()
-    await _save_branding(tx, principal.id, await store.lock(tx, ALL_PARTNERS, principal.id), shown)
+    await _save_branding(tx, principal.id, await store.get_for_update(tx, ALL_PARTNERS, principal.id), shown)
     return principal.id, shown
 
 

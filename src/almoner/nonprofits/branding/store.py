@@ -7,7 +7,7 @@ from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.platform.database.transactions import AllPartners, Tx
 
 
-async def lock(tx: Tx, _: AllPartners, organisation_id: UUID) -> BrandingContent:
+async def get_for_update(tx: Tx, _: AllPartners, organisation_id: UUID) -> BrandingContent:
     """What it has said so far; nobody else changes it until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id

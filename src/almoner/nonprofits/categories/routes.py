@@ -30,7 +30,7 @@ routes = Routes("Categories")
 async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryOut]:
     """List categories."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page)
+    rows, total = await service.list_page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

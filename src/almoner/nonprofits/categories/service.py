@@ -34,9 +34,9 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
     return category
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
     """One page and the total."""
-    return await store.page(tx, partner, page_)
+    return await store.list_page(tx, partner, page_)
 
 
 async def list_by_organisation(
@@ -46,9 +46,9 @@ async def list_by_organisation(
     return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
-async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category: they hear when it changes (settled 6)."""
-    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
 
 
 async def update(
@@ -98,7 +98,7 @@ async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisatio
 
 
 async def _lock(tx: Tx, partner: Partner, category_id: UUID) -> Category:
-    if (category := await store.lock(tx, partner, category_id)) is None:
+    if (category := await store.get_for_update(tx, partner, category_id)) is None:
         raise NotFound
     return category
 

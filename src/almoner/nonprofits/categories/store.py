@@ -42,7 +42,7 @@ async def find(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
     return _category(row) if row else None
 
 
-async def lock(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
+async def get_for_update(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
     """One category of the partner, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from category where partner_id = $1 and id = $2 for no key update", partner.id, category_id
@@ -70,7 +70,7 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
     return bool(removed)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
     """One page of the partner's categories in reading order, and the total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(
@@ -146,7 +146,7 @@ async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisatio
     )
 
 
-async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners that have each of these in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

@@ -62,7 +62,7 @@ async def apply_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: 
     Successors and standing say who is active; branches and the records that answer for others follow from that. What
     changes is told in the history of the load, and its followers hear of it.
     """
-    await store.lock(tx, ALL_PARTNERS)
+    await store.get_for_update(tx, ALL_PARTNERS)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
     await _apply_successors(tx, load_id, day)
     async for judged in legal_status.find_overrides(tx, registry_id):
@@ -117,7 +117,7 @@ def _reversal_kind(before: StatusOverride) -> str:
 
 
 async def _apply_principals(tx: Tx, load_id: UUID, day: datetime) -> None:
-    pairs = await store.list_same_pairs(tx, ALL_PARTNERS)
+    pairs = await store.list_duplicate_pairs(tx, ALL_PARTNERS)
     known: Mapping[UUID, UUID] = await store.list_principals(tx, ALL_PARTNERS)
     bodies = (
         await store.load_candidates(tx, ALL_PARTNERS, list({member for pair in pairs for member in pair}))

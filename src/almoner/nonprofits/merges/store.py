@@ -47,7 +47,7 @@ class FieldChange:
     kind: str
 
 
-async def lock(tx: Tx, _: AllPartners) -> None:
+async def get_for_update(tx: Tx, _: AllPartners) -> None:
     """One at a time: links go across registries, and loads of two may end together."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
@@ -140,7 +140,7 @@ async def list_successions(tx: Tx, _: AllPartners) -> list[Succession]:
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
-async def list_same_pairs(tx: Tx, _: AllPartners) -> list[tuple[UUID, UUID]]:
+async def list_duplicate_pairs(tx: Tx, _: AllPartners) -> list[tuple[UUID, UUID]]:
     """Every two records that are said to be one body, and of neither another is said."""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]

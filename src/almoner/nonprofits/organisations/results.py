@@ -29,7 +29,7 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filt
     """The page that the cursor names."""
     page = call.page(query)
     if not query.query:
-        found = await service.page(call.tx, call.partner, filters, page)
+        found = await service.list_page(call.tx, call.partner, filters, page)
         record = await _record_builder(call, found)
         return call.listing(
             page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra_fields(found)
@@ -66,7 +66,7 @@ async def list_by_page_number(
             call.tx, call.partner, filters, query.query, start, stop, best_first=descending
         )
     else:
-        found = await service.page(call.tx, call.partner, filters, Page(stop - start, descending), start)
+        found = await service.list_page(call.tx, call.partner, filters, Page(stop - start, descending), start)
     record = await _record_builder(call, found)
     return ListResponse(
         [record(row) for row in found.organisations[: stop - start]],

@@ -202,9 +202,9 @@ async def resolve_filters(
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
-async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> OrganisationResults:
+async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> OrganisationResults:
     """One page by creation, in reading order (``page_.limit`` rows), from its position or from an offset."""
-    ids, counted = await store_search.page(tx, scope, filters, page_, offset)
+    ids, counted = await store_search.list_page(tx, scope, filters, page_, offset)
     shown = await _load_in_order(tx, scope, ids)
     return OrganisationResults(shown, min(counted, store_search.MAX_COUNTED), counted <= store_search.MAX_COUNTED, {})
 
@@ -227,7 +227,7 @@ async def search_best(tx: Tx, scope: Scope, text: str, count: int) -> Organisati
 
 async def schedule_notifications(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
-    await store_history.begin_notification(tx, ALL_PARTNERS, load_id)
+    await store_history.start_notification(tx, ALL_PARTNERS, load_id)
     await queue.enqueue(tx, NOTIFY_FOLLOWERS, {"load": str(load_id)}, unique=str(load_id))
 
 

@@ -210,7 +210,7 @@ class Notification:
     done: bool
 
 
-async def begin_notification(tx: Tx, _: AllPartners, load_id: UUID) -> None:
+async def start_notification(tx: Tx, _: AllPartners, load_id: UUID) -> None:
     """From here on the followers of what the load changed are to be told."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id

@@ -136,7 +136,7 @@ class _Where:
         return " and ".join(self._conditions)
 
 
-async def page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> tuple[list[UUID], int]:
+async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> tuple[list[UUID], int]:
     """One page of ids in reading order and the total, by creation; ``offset`` skips rows where a page has a number."""
     where = _Where(scope, filters)
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")

@@ -129,7 +129,7 @@ async def list_ended_entries(tx: Tx, _: AllPartners, after: int, until: int) -> 
     )
 
 
-async def restore_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> None:
+async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> None:
     """The parts of a load are again what an earlier load brought of them, or not loaded at all."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
     await tx.execute(

@@ -158,7 +158,7 @@ def entry_from_row(row: Record) -> Entry:
     )
 
 
-async def page(
+async def list_page(
     tx: Tx,
     scope: UUID,
     before: UUID | None = None,

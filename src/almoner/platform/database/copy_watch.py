@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
-from almoner.platform.database.identity import ADVICE, DeploymentIdentity, UnreleasedCopy, UnreleasedCopyNotice
+from almoner.platform.database.identity import ADVICE, DeploymentIdentity, DatabaseCopyNotReleased, UnreleasedCopyNotice
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_for_work
@@ -54,7 +54,7 @@ class CopyWatch:
         async with self._db.read() as tx:
             claim = await copy_detection.find_claim(tx)
         if claim is None or claim.copy_reason is not None or not claim.intact:
-            raise UnreleasedCopy
+            raise DatabaseCopyNotReleased
         if content is None or claim.id != self._identity.id or not claim.includes_generation(Generation.parse(content)):
             raise StorageUnavailable("nothing is removed while the storage of documents does not know this deployment")
 

@@ -21,7 +21,7 @@ ADVICE: Final = (
 )
 
 
-class UnreleasedCopy(ServiceUnavailable):
+class DatabaseCopyNotReleased(ServiceUnavailable):
     """The database is a copy that nobody has released: it calls nobody, sends nothing and removes nothing outside."""
 
     code = "service_unavailable/unreleased_copy"
@@ -80,7 +80,7 @@ class DeploymentIdentity:
     def ensure_active(self) -> None:
         """Raises UnreleasedCopy unless it may act outside."""
         if not self.active:
-            raise UnreleasedCopy(self.copy.reported if self.copy else _PROMOTED)
+            raise DatabaseCopyNotReleased(self.copy.reported if self.copy else _PROMOTED)
 
     def owns_blob(self, key: str) -> bool:
         """Whether a blob is its own."""

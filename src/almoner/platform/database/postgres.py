@@ -158,7 +158,7 @@ def cluster_home(data_dir: Path) -> Path:
     """The folder of the cluster: the data folder, or a shelter where root's helper account cannot reach that."""
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
-    if OsAccount.current().can_reach(data_dir):
+    if OsAccount.current().can_access_path(data_dir):
         return data_dir
     home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
     home.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,7 @@ class OsAccount:
         if self.dropped:
             os.chown(path, self.uid, self.gid)
 
-    def can_reach(self, path: Path) -> bool:
+    def can_access_path(self, path: Path) -> bool:
         """Whether the account can pass every folder above the path. Asked by trying, so that all access rules count."""
         if not self.dropped:
             return True
@@ -122,7 +122,7 @@ class PostgresPrograms:
 
         Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
         """
-        if account.can_reach(self.folder):
+        if account.can_access_path(self.folder):
             return self
         copy = shelter / f"postgresql-{self.version}"
         parts = [part for part in self.parts if (self.base / part).exists()]

@@ -6,7 +6,7 @@ from datetime import timedelta
 from time import monotonic
 from typing import Final
 
-from almoner.platform.database.identity import UnreleasedCopy
+from almoner.platform.database.identity import DatabaseCopyNotReleased
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_limit
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
@@ -144,7 +144,7 @@ class JobRunner:
             with statement_limit(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._work, job)
-        except UnreleasedCopy as copy:  # found while it ran
+        except DatabaseCopyNotReleased as copy:  # found while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)

@@ -18,7 +18,7 @@ _FORMATS: Final = {"date-time": "moment", "date": "day", "uri": "address"}
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ReferenceField:
     """One parameter or member; ``name`` is its path from the top, ``kind`` its type in words."""
 
     name: str
@@ -47,10 +47,10 @@ class Operation:
     summary: str
     paragraphs: tuple[str, ...]
     deprecated: bool
-    parameters: tuple[Field, ...]
-    body: tuple[Field, ...]
+    parameters: tuple[ReferenceField, ...]
+    body: tuple[ReferenceField, ...]
     body_kind: str
-    answer: tuple[Field, ...]
+    answer: tuple[ReferenceField, ...]
     answer_example: str
     statuses: tuple[Status, ...]
     shell: str
@@ -72,7 +72,7 @@ class WebhookEntry:
     name: str
     anchor: str
     told: str
-    fields: tuple[Field, ...]
+    fields: tuple[ReferenceField, ...]
     example: str
 
 
@@ -121,9 +121,9 @@ class Content:
     def _answer(self, operation: Schema) -> Schema:
         return next(found for status, found in operation["responses"].items() if status.startswith("2"))
 
-    def _parameter(self, parameter: Schema) -> Field:
+    def _parameter(self, parameter: Schema) -> ReferenceField:
         schema = self._resolved(parameter["schema"])
-        return Field(
+        return ReferenceField(
             parameter["name"],
             f"{self._kind(schema)}, in the {parameter['in']}",
             parameter["required"],
@@ -160,7 +160,7 @@ class Content:
             return {**merged, "nullable": len(schema["anyOf"]) > 1}
         return schema
 
-    def _members(self, given: Schema, before: str = "", seen: tuple[str, ...] = ()) -> Iterator[Field]:
+    def _members(self, given: Schema, before: str = "", seen: tuple[str, ...] = ()) -> Iterator[ReferenceField]:
         """The members of an object, and of the objects in it, each by its whole path."""
         schema = self._resolved(given)
         if schema.get("type") == "array":
@@ -169,7 +169,9 @@ class Content:
             inner = self._resolved(property_)
             place = f"{before}.{name}" if before else name
             required = name in schema.get("required", ())
-            yield Field(place, self._kind(inner), required, tuple(_limits(inner)), inner.get("description", ""))
+            yield ReferenceField(
+                place, self._kind(inner), required, tuple(_limits(inner)), inner.get("description", "")
+            )
             ref = _reference(property_)
             if ref is None or ref not in seen:
                 yield from self._members(property_, place, (*seen, ref) if ref else seen)

@@ -186,7 +186,7 @@ async def coverage_changed(tx: Tx, load_id: UUID) -> bool:
     return await watchlists.coverage_changed(tx, load_id)
 
 
-async def emit_compared(tx: Tx, load_id: UUID) -> None:
+async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
     """Tell that all who are watched were compared with what a load brought."""
     changes = await watchlists.get_load_changes(tx, load_id)
     await outbox.emit(tx, None, COMPARED, WatchlistLoadEvent(changes.list, load_id))

@@ -69,7 +69,7 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
 
     Raises NotFound.
     """
-    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.open:
         return
     held = await _apply_request_decision(tx, held)
@@ -194,7 +194,7 @@ async def _request_review(tx: Tx, held: AgentVerification, outcome: Outcome) -> 
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
-    held = await transitions.lock(tx, partner, verification_id)
+    held = await transitions.get_for_update(tx, partner, verification_id)
     await store_documents.attach(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
         await store.set_answer_deadline(tx, held.without_answer_deadline())
@@ -203,7 +203,7 @@ async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, docum
 async def drop_rejected_document(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
     for verification_id in await store_documents.find_verifications(tx, ALL_PARTNERS, document_id):
-        held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+        held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
@@ -222,7 +222,7 @@ async def get_question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification
 
 async def record_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
-    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)) is None:
         raise NotFound
     if not asked.answerable_at(tx.now):

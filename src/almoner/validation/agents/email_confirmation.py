@@ -48,7 +48,7 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
     Raises NotFound.
     """
-    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.unconfirmed or not confirmation_codes.may_send_email(
         await store_mails.list_send_times(tx, ALL_PARTNERS, held.id), tx.real_now
     ):
@@ -58,7 +58,7 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResult:
     """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
-    await transitions.lock(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
+    await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
     newest = await store_mails.newest_confirmation(tx, ALL_PARTNERS, verification_id)
     if newest is None:
         return CodeCheckResult.EXHAUSTED if confirmation_codes.digits_in(typed) else CodeCheckResult.MISSING

@@ -29,7 +29,7 @@ routes = Routes("Agent verifications")
 async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery) -> ListResponse[AgentVerificationOut]:
     """List agent verifications, newest first."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
     return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -78,7 +78,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
     Raises NotFound, InvalidState.
     """
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     made = held.with_email(tx.new_id(), email, tx.now)
     if not await email_confirmation.may_send_to_address(tx, held, email):
         return None
@@ -157,14 +157,14 @@ async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) 
     return {verification.id: verification.as_at(tx.now) for verification in found}
 
 
-def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
-    return transitions.record(tx, verification)
+    return transitions.api_record(tx, verification)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
     """One page and the exact total, true at this moment."""
-    rows, total = await store.page(tx, partner, page_, filters)
+    rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.as_at(tx.now) for row in rows], total
 
 
@@ -181,7 +181,7 @@ async def find_question(tx: Tx, verification_id: UUID) -> Question | None:
 async def lock_subject(tx: Tx, verification_id: UUID) -> Subject | None:
     """Lock one until the transaction ends; None where there is none."""
     try:
-        return transitions.subject_of(await transitions.lock(tx, ALL_PARTNERS, verification_id))
+        return transitions.subject_of(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
     except NotFound:
         return None
 
@@ -192,7 +192,7 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.lock(tx, partner, verification_id)
+    held = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
     if merged and (found := metadata_rules.metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -203,7 +203,7 @@ async def change_metadata(
 
 async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
     """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     if not held.unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
     confirmed = held.confirmed(tx.now)
@@ -215,13 +215,13 @@ async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationM
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has passed: approved, or the applicant has yet to confirm. Raises NotFound, InvalidState."""
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(tx, held.with_review_passed(tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision) -> AgentVerification:
     """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(
         tx, held.rejected(domain.rejection_code_of(decision.reason_code), tx.now), decision
     )
@@ -234,7 +234,7 @@ async def reverse(
 
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     passed = await transitions.apply_transition(tx, held.reversed(tx.now, confirmed_at), decision)
     if passed.unconfirmed:
         await email_confirmation.send_confirmation(tx, passed)
@@ -243,7 +243,7 @@ async def reverse(
 
 async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: triggers.Action) -> None:
     """What a test value asked for, through the same moves as in life. Does nothing once it has ended."""
-    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.open:
         return
     if asked_for != triggers.ACCEPTED:

@@ -99,7 +99,7 @@ async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) 
     return [_verification(row) for row in rows]
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
     """One verification, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -128,7 +128,7 @@ async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
     return found
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"

@@ -16,9 +16,9 @@ from almoner.validation.ongoing.matches import service as matches
 Scope = Partner | AllPartners
 
 
-async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
+async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.lock(tx, scope, verification_id)) is None:
+    if (held := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await apply_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
 
@@ -38,11 +38,11 @@ async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | 
 
 async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """Emit the event of the state that it came into (spec 3.3)."""
-    await outbox.emit(tx, verification.partner_id, domain.EVENTS[verification.status], record(tx, verification))
+    await outbox.emit(tx, verification.partner_id, domain.EVENTS[verification.status], api_record(tx, verification))
     return verification
 
 
-def record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
     return schemas.verification_out(tx, verification)
 

@@ -30,7 +30,7 @@ async def evaluate(
     ``threshold``: how well names have to agree, 0 to 1. ``then``: what a test value of the sandbox asks for in place of
     that. None when the request was decided, so that a second run does nothing.
     """
-    held = await store.lock(tx, ALL_PARTNERS, request_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, request_id)
     if held is None or held.status != "pending":
         return None
     seen = await _load_facts(tx, held)

@@ -35,7 +35,7 @@ routes = Routes("Validation requests")
 async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery) -> ListResponse[ValidationRequestOut]:
     """List validation requests, newest first unless sorted by name."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.listing(
         page,
         rows,

@@ -128,11 +128,11 @@ async def find_accepted(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Va
     return next((request for request in before if search_text(request.details.name) == name), None)
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page and the exact total."""
-    rows, total = await store.page(tx, partner, page_, filters, sort)
+    rows, total = await store.list_page(tx, partner, page_, filters, sort)
     return await _with_documents(tx, rows), total
 
 
@@ -175,7 +175,7 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
         await store.attach_document(tx, partner, request_id, document_id)
 
 
-def record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+def api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)
 
@@ -225,7 +225,7 @@ async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | Non
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """One request, held until the transaction ends; None where there is none."""
-    held = await store.lock(tx, scope, request_id)
+    held = await store.get_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [held]))[0] if held else None
 
 
@@ -248,7 +248,7 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: Decision
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, subject_of(decided), decision)
-    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], record(tx, decided))
+    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], api_record(tx, decided))
     reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit(tx, decided.partner_id, domain.DECIDED, reported)
     return decided

@@ -91,7 +91,7 @@ async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key:
     return [_request(row) for row in rows]
 
 
-async def lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
+async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """One request, held until the transaction ends."""
     row = await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
@@ -176,12 +176,12 @@ async def list_corrections(tx: Tx, _: AllPartners, request_id: UUID) -> list[tup
     return [(row[0], row[1]) for row in rows]
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[ValidationRequest], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == Filters() and sort == "id":
-        rows, total = await lists.page(tx, partner, _LIST, _COLUMNS, page_)
+        rows, total = await lists.list_page(tx, partner, _LIST, _COLUMNS, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
     return [_request(row) for row in rows], total

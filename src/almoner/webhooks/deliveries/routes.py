@@ -36,7 +36,7 @@ async def list_webhook_deliveries(
     Deliveries are kept for 90 days, their attempts for 30.
     """
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, id, page, query.status)
+    rows, total = await service.list_page(call.tx, call.partner, id, page, query.status)
     return call.listing(page, rows, total, lambda row: delivery_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -98,12 +98,12 @@ async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> De
     )
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries, and their total. Raises NotFound."""
     await subscriptions.get(tx, partner, subscription_id)
-    return await store.page(tx, partner, subscription_id, page_, status)
+    return await store.list_page(tx, partner, subscription_id, page_, status)
 
 
 async def next_attempt_deletion(tx: Tx) -> datetime | None:

@@ -172,7 +172,7 @@ _OF: Final = "subscription_id = (select id from webhook_subscription where partn
 _OF_STATUS: Final = f"{_OF} and status = $5"
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries in reading order, with their attempts, and the total (P7)."""

@@ -17,9 +17,9 @@ async def get(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent:
     return event
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
     """One page of the events that a filter lets through, and their total."""
-    return await store.page(tx, partner, page_, filter_)
+    return await store.list_page(tx, partner, page_, filter_)
 
 
 async def list_window(

@@ -95,7 +95,7 @@ async def find(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent | Non
     return _event(row) if row else None
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter) -> tuple[list[SequencedEvent], int]:
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
     if filter_.matches_all:

@@ -27,7 +27,7 @@ routes = Routes("Webhooks")
 async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[SubscriptionOut]:
     """List webhook subscriptions, without their secrets."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, query.event, deleted=query.deleted)
+    rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted=query.deleted)
     return call.listing(
         page, rows, total, lambda row: subscription_out(call.tx, row, secret=False), lambda row: (row.id.bytes,)
     )

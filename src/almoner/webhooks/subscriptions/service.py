@@ -59,11 +59,11 @@ async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
     return await store.find_active(tx, ALL_PARTNERS, subscription_ids)
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
 ) -> tuple[list[WebhookSubscription], int]:
     """One page of the subscriptions in use or of the deleted ones, and their total."""
-    return await store.page(tx, partner, page_, event, deleted=deleted)
+    return await store.list_page(tx, partner, page_, event, deleted=deleted)
 
 
 async def change(
@@ -112,7 +112,7 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
 
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Deliver nothing more until the partner resumes it (settled 7: a receiver answered 410); twice is once."""
-    subscription = await store.lock(tx, partner, subscription_id)
+    subscription = await store.get_for_update(tx, partner, subscription_id)
     if subscription is None or not domain.SUBSCRIPTION.allows(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
@@ -121,7 +121,7 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
 
 
 async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
-    if (subscription := await store.lock(tx, partner, subscription_id)) is None:
+    if (subscription := await store.get_for_update(tx, partner, subscription_id)) is None:
         raise NotFound
     return subscription
 

@@ -63,7 +63,7 @@ async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscr
     return _subscription(tx, row) if row else None
 
 
-async def lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
+async def get_for_update(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
     """One subscription that is not deleted, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -98,7 +98,7 @@ async def update(tx: Tx, partner: Partner, subscription: WebhookSubscription) ->
     )
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
 ) -> tuple[list[WebhookSubscription], int]:
     """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""

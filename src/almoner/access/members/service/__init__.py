@@ -137,9 +137,9 @@ async def delete_group(tx: Tx, partner: Partner, group_id: UUID) -> None:
         raise NoSuchGroup(tx.ids.text("group", group_id))
 
 
-async def page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[MembershipState]:
+async def list_page(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[MembershipState]:
     """Members in the order in which they came, from after one of them."""
-    return await store.page(tx, member_realm(partner), after, limit)
+    return await store.list_page(tx, member_realm(partner), after, limit)
 
 
 async def get(tx: Tx, partner: Partner, person_id: UUID) -> MembershipState:
@@ -196,7 +196,7 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
     Raises NoSuchPerson, NotInvitable, TooManyInvitations.
     """
     realm = member_realm(partner)
-    await people.lock(tx, realm, person_id)
+    await people.get_for_update(tx, realm, person_id)
     standing = await get(tx, partner, person_id)
     if standing.has_joined:
         raise NotInvitable(
@@ -222,7 +222,7 @@ async def change_roles(
     What the provider says and what groups give stays.
     """
     async with _keep_an_owner(tx, partner):
-        person = await people.lock(tx, member_realm(partner), person_id)
+        person = await people.get_for_update(tx, member_realm(partner), person_id)
         was = (await get(tx, partner, person_id)).granted
         changed = await people.set_granted_roles(tx, person, roles)
         await security_emails.notify_of_changes(tx, person, changed)
@@ -255,7 +255,7 @@ async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person
 
     Who has no mailbox gets the link by whoever calls: it is answered then, and then alone. Raises NoSuchPerson.
     """
-    person = await people.lock(tx, member_realm(partner), person_id)
+    person = await people.get_for_update(tx, member_realm(partner), person_id)
     link = await account.reset_credentials(tx, person, by)
     return person, None if person.email else _invitation_url(tx, person, link)
 
@@ -272,7 +272,7 @@ async def disconnect_provider(tx: Tx, partner: Partner, by: AuditContext, person
 
 
 async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID, *, active: bool) -> Person:
-    person = await people.lock(tx, member_realm(partner), person_id)
+    person = await people.get_for_update(tx, member_realm(partner), person_id)
     if person.active == active:
         return person
     changed = await people.update_profile(tx, person, {**person.profile, "active": active})

@@ -21,7 +21,7 @@ async def update_details(
     Whoever signs in with the old address signs in with the new one, but not who came by a directory, which knows them
     by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, NameTaken, TooManyInvitations.
     """
-    before = await people.lock(tx, member_realm(partner), person_id)
+    before = await people.get_for_update(tx, member_realm(partner), person_id)
     profile, fields = dict(before.profile), []
     named = None if name is None else " ".join(name.split())
     if named and len(named) > LONGEST_NAME:

@@ -25,7 +25,7 @@ async def change_password(db: Database, person: Person, sign_in: SignIn, passwor
     """
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
-        there = await people.lock(tx, person.realm, person.id)
+        there = await people.get_for_update(tx, person.realm, person.id)
         by = credentials.own_audit_context(tx, there, browser.address)
         await passwords.store_password(tx, there, hashed, by, how="account")
         await service.end_all(tx, there, "password_changed", by, but=sign_in.id)
@@ -45,7 +45,7 @@ async def confirm_authenticator(tx: Tx, person: Person, code: str, browser: Brow
 
 async def remove_authenticator(tx: Tx, person: Person, browser: Browser) -> None:
     """Take the app away. Raises LastSecondFactor."""
-    await people.lock(tx, person.realm, person.id)
+    await people.get_for_update(tx, person.realm, person.id)
     if await authenticators.remove(tx, person, credentials.own_audit_context(tx, person, browser.address)):
         await _notify(tx, person, "authenticator_removed", browser)
 
@@ -65,7 +65,7 @@ async def reset_credentials(tx: Tx, person: Person, by: AuditContext) -> EmailLi
 
 async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> list[str]:
     """Ten new codes, shown this once; earlier ones work no more."""
-    await people.lock(tx, person.realm, person.id)
+    await people.get_for_update(tx, person.realm, person.id)
     codes = await recovery.create_codes(tx, person, credentials.own_audit_context(tx, person, browser.address))
     await _notify(tx, person, "recovery_codes_made", browser)
     return codes
@@ -84,7 +84,7 @@ async def add_passkey(tx: Tx, person: Person, binding: bytes, answer: str, name:
 
 async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Browser) -> None:
     """Take a passkey away. Raises NoSuchPasskey, LastSecondFactor."""
-    await people.lock(tx, person.realm, person.id)
+    await people.get_for_update(tx, person.realm, person.id)
     gone = await passkeys.remove(tx, person, passkey_id, credentials.own_audit_context(tx, person, browser.address))
     await _notify(tx, person, "passkey_removed", browser, name=gone.name)
 

@@ -73,7 +73,7 @@ async def send_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
         return
     if known.hash is None and not (await credentials.get_factors(tx, person)).second:
         return
-    person = await people.lock(tx, realm, person.id)
+    person = await people.get_for_update(tx, realm, person.id)
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
         return
     await _create_link(tx, person, "reset")
@@ -98,7 +98,7 @@ async def use_link(tx: Tx, link: EmailLink, person: Person) -> None:
     The person is held first, as by whoever else ends links.
     """
     try:
-        await people.lock(tx, person.realm, person.id)
+        await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
         raise LinkClosed("unknown") from None
     if not await store.use_link(tx, person, link):
@@ -114,7 +114,7 @@ async def set_password(db: Database, token: str, purpose: Purpose, password: str
         link, person = await open_link(tx, token, purpose)
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
-        person = await people.lock(tx, person.realm, person.id)
+        person = await people.get_for_update(tx, person.realm, person.id)
         if not person.active:
             raise LinkClosed("unknown")
         await use_link(tx, link, person)
@@ -136,7 +136,7 @@ async def _has_signed_in(tx: Tx, person: Person) -> bool:
 
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
-    held = await people.lock(tx, person.realm, person.id)
+    held = await people.get_for_update(tx, person.realm, person.id)
     link = EmailLink(tx.new_id(), held.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
     await security_emails.enqueue_email(tx, held, purpose, link=link.id)

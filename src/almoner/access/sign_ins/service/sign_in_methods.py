@@ -198,7 +198,7 @@ async def _recheck_person(tx: Tx, realm: Realm, known: StoredPassword) -> Person
     if known.person is None:
         return None
     try:
-        person = await people.lock(tx, realm, known.person.id)
+        person = await people.get_for_update(tx, realm, known.person.id)
     except NoSuchPerson:
         return None
     now = await passwords.of_person(tx, person)
@@ -208,7 +208,7 @@ async def _recheck_person(tx: Tx, realm: Realm, known: StoredPassword) -> Person
 async def _lock_person(tx: Tx, person: Person) -> Person:
     """The person as they are now, held before their tries are: in the order of whoever sets a password by a link."""
     try:
-        return await people.lock(tx, person.realm, person.id)
+        return await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
         raise SignInFailed from None
 
@@ -268,7 +268,7 @@ async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False)
     try:
         plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
         name, until, epoch, first = msgspec.json.decode(plain, type=tuple[str, int, int, _First])
-        person = await (people.lock if hold else people.get)(tx, realm, UUID(name))
+        person = await (people.get_for_update if hold else people.get)(tx, realm, UUID(name))
     except (DecryptionFailed, ValueError, NoSuchPerson):
         raise TicketExpired from None
     if tx.real_now >= datetime.fromtimestamp(until, UTC) or epoch != await store.find_epoch(tx, realm, person.id):

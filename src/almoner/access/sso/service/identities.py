@@ -44,7 +44,7 @@ async def resolve_person(
     identity = await store.find_identity(tx, partner, stated.issuer, stated.subject)
     bound_by: BoundBy | None = None
     if identity is not None:
-        person = await people.lock(tx, member_realm(partner), identity.person_id)
+        person = await people.get_for_update(tx, member_realm(partner), identity.person_id)
     else:
         person, bound_by = await _resolve_new_person(tx, provider, stated, invited)
         identity = Identity(stated.issuer, stated.subject, person.id)
@@ -72,7 +72,9 @@ async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_
     if known is not None and known.person_id != sign_in.person_id:
         raise SsoRefused(Reason.OTHER_PERSON, "This SSO account is connected to another member.")
     if known is None:
-        await _bind_subject(tx, await people.lock(tx, sign_in.realm, sign_in.person_id), identity, "account", browser)
+        await _bind_subject(
+            tx, await people.get_for_update(tx, sign_in.realm, sign_in.person_id), identity, "account", browser
+        )
 
 
 async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, person_id: UUID) -> None:
@@ -90,7 +92,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
     Nothing happens where there is none.
     """
-    person = await people.lock(tx, person.realm, person.id)
+    person = await people.get_for_update(tx, person.realm, person.id)
     issuers = await store.delete_identities(tx, person)
     if not issuers:
         return
@@ -104,7 +106,7 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     """As ``unlink_accounts``, by the person. Raises LastSignInMethod when they have no other way in."""
-    person = await people.lock(tx, person.realm, person.id)
+    person = await people.get_for_update(tx, person.realm, person.id)
     held = await credentials.get_factors(tx, person)
     if not (held.password or held.passkeys):
         raise LastSignInMethod("Set a password or add a passkey first")
@@ -118,9 +120,9 @@ async def _resolve_new_person(
     realm = member_realm(provider.partner)
     provisioned = await store.find_provisioned(tx, provider.partner, stated.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
-        return await people.lock(tx, realm, invited.id), "invitation"
+        return await people.get_for_update(tx, realm, invited.id), "invitation"
     if provisioned is not None:
-        person = await people.lock(tx, realm, provisioned.id)
+        person = await people.get_for_update(tx, realm, provisioned.id)
         await _ensure_directory_may_claim(tx, person)
         return person, "provisioned"
     if not provider.creates_members:

@@ -155,9 +155,9 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     ledger.post_transfers(tx, transfers)
 
 
-async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
-    return await store.newest(tx, ALL_PARTNERS, statuses, limit)
+    return await store.list_newest(tx, ALL_PARTNERS, statuses, limit)
 
 
 async def disputes_of_payments(
@@ -228,7 +228,7 @@ async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) ->
     except DonationMoved as moved:
         raise RetryLater from moved
     except DisbursementRefused:
-        return _DisputedDonation(await donations.lock(tx, ALL_PARTNERS, donation_id), not_disbursed=False)
+        return _DisputedDonation(await donations.get_for_update(tx, ALL_PARTNERS, donation_id), not_disbursed=False)
 
 
 async def _reload_subject(
@@ -237,7 +237,9 @@ async def _reload_subject(
     """As it is after one dispute of it has ended; it is held still."""
     if isinstance(subject, _DisputedUnallocated):
         return _DisputedUnallocated(await suspense.get(tx, subject.unallocated.id))
-    return _DisputedDonation(await donations.lock(tx, ALL_PARTNERS, subject.donation.id), subject.not_disbursed)
+    return _DisputedDonation(
+        await donations.get_for_update(tx, ALL_PARTNERS, subject.donation.id), subject.not_disbursed
+    )
 
 
 async def _record_opened(

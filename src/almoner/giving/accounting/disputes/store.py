@@ -97,7 +97,7 @@ async def disputes_of_payments(
     return [(_dispute(row), frozenset(row["told"])) for row in rows]
 
 
-async def newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Dispute]:
+async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit

@@ -34,6 +34,6 @@ async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
     return await store.find_balance(tx, ALL_PARTNERS, account) or AccountBalance(account, 0, 0)
 
 
-async def balances(tx: Tx) -> list[AccountBalance]:
+async def list_balances(tx: Tx) -> list[AccountBalance]:
     """Every account that was ever used."""
-    return await store.balances(tx, ALL_PARTNERS)
+    return await store.list_balances(tx, ALL_PARTNERS)

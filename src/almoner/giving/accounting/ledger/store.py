@@ -100,7 +100,7 @@ async def find_balance(tx: Tx, _scope: AllPartners, account: LedgerAccount) -> A
     return _balance(row) if row else None
 
 
-async def balances(tx: Tx, _scope: AllPartners) -> list[AccountBalance]:
+async def list_balances(tx: Tx, _scope: AllPartners) -> list[AccountBalance]:
     """Every account, in the order of their keys."""
     rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
     return [_balance(row) for row in rows]

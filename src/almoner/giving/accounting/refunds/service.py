@@ -125,9 +125,9 @@ async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
     return await store.refunds_of_donation(tx, ALL_PARTNERS, donation_id)
 
 
-async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
-    return await store.newest(tx, ALL_PARTNERS, statuses, limit)
+    return await store.list_newest(tx, ALL_PARTNERS, statuses, limit)
 
 
 async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
@@ -137,8 +137,8 @@ async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mappi
 
 async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
     """One of them with its donation, held until the transaction ends. Raises NoSuchRefund."""
-    donation = await donations.lock(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
-    if (refund := await store.lock(tx, ALL_PARTNERS, refund_id)) is None:
+    donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
+    if (refund := await store.get_for_update(tx, ALL_PARTNERS, refund_id)) is None:
         raise NoSuchRefund
     return donation, refund
 

@@ -53,7 +53,7 @@ async def find(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
     return _refund(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
     """One of them, held until the transaction ends; its donation is held before it."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
     return _refund(row) if row else None
@@ -72,7 +72,7 @@ select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
 """
 
 
-async def newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Refund]:
+async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
 

@@ -39,7 +39,9 @@ class _RefundUnallocatedPayment:
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Nothing to ask unless a refund was decided and is not recorded yet."""
-        held = await service.lock(tx, self._held_id)  # so that nobody asks again who prepared before it was recorded
+        held = await service.get_for_update(
+            tx, self._held_id
+        )  # so that nobody asks again who prepared before it was recorded
         if held.status != "refunding":
             return FlowDone(None)
         if held.provider != self._provider.name:

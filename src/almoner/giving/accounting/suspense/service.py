@@ -78,21 +78,21 @@ async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     return held
 
 
-async def lock(tx: Tx, held_id: UUID) -> UnallocatedPayment:
+async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     """One of them, held until the transaction ends. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.lock(tx, ALL_PARTNERS, held_id)) is None:
+    if (held := await store.get_for_update(tx, ALL_PARTNERS, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
-async def newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
     return await store.newest_payments(tx, ALL_PARTNERS, statuses, limit)
 
 
-async def decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
+async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
-    return await store.decisions(tx, ALL_PARTNERS, held_ids)
+    return await store.list_decisions(tx, ALL_PARTNERS, held_ids)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
@@ -116,7 +116,7 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
 
     Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
-    held = await lock(tx, held_id)
+    held = await get_for_update(tx, held_id)
     if held.status == "refunding" and held.by_bank:
         raise DecisionRefused(
             "It goes back by bank: send it, and record it with --provider-refund, or import the statement."
@@ -139,7 +139,7 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
 
     Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
-    held = await lock(tx, held_id)
+    held = await get_for_update(tx, held_id)
     transfers: list[LedgerTransfer] = []
     if held.status != "refunding":
         _ensure_undecided(held)
@@ -159,7 +159,7 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
 
 async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """A person found out that it is none of ours. Raises NoSuchUnallocatedPayment, DecisionRefused."""
-    held = await lock(tx, held_id)
+    held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
     await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
     try:
@@ -179,7 +179,7 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
 
     Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
-    held = await lock(tx, held_id)
+    held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
     if not held.by_bank or held.payment_id is None:
         raise DecisionRefused("Only the first bank transfer with the reference of a gift can be made that gift.")
@@ -210,7 +210,7 @@ async def applied_payment_id(tx: Tx, reference: str) -> list[UUID]:
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
     """The provider has sent it back; told any number of times, it has one effect."""
-    held = await lock(tx, held_id)
+    held = await get_for_update(tx, held_id)
     if held.status == "refunding":
         await _finish_refund(tx, held, provider_refund, [])
 

@@ -75,7 +75,7 @@ async def find(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment
     return _unallocated_payment(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
     """One of them, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
     return _unallocated_payment(row) if row else None
@@ -221,7 +221,7 @@ async def insert_decision(tx: Tx, _scope: AllPartners, decided: OfficerDecision)
     )
 
 
-async def decisions(tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
+async def list_decisions(tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
     rows = await tx.fetch(
         """

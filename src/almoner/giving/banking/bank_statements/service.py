@@ -417,6 +417,6 @@ async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
 
 
 async def _lock_line(tx: Tx, line_id: UUID) -> BankLine:
-    if (line := await store.lock(tx, ALL_PARTNERS, line_id)) is None:
+    if (line := await store.get_for_update(tx, ALL_PARTNERS, line_id)) is None:
         raise NotFound
     return line

@@ -168,7 +168,7 @@ async def newest_lines(tx: Tx, _scope: AllPartners, limit: int, *, every: bool) 
     return [_line(row) for row in rows]
 
 
-async def lock(tx: Tx, _scope: AllPartners, line_id: UUID) -> BankLine | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, line_id: UUID) -> BankLine | None:
     """One line, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None

@@ -252,6 +252,6 @@ async def record_status_report(
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:
-    if (held := await store.lock(tx, ALL_PARTNERS, file_id)) is None:
+    if (held := await store.get_for_update(tx, ALL_PARTNERS, file_id)) is None:
         raise NotFound
     return held

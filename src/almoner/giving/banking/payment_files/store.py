@@ -64,7 +64,7 @@ async def find_by_message(tx: Tx, _scope: AllPartners, message: str) -> PaymentF
     return _file(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
     """One file, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None

@@ -30,9 +30,9 @@ async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
 
 async def lock_payment(tx: Tx, payment: Payment) -> Payment:
     """A transfer as it is, with its session and its donation, until the transaction ends."""
-    await sessions.lock(tx, await donations.session_id_of(tx, payment.donation_id))
-    await donations.lock(tx, ALL_PARTNERS, payment.donation_id)
-    return await payments.lock(tx, payment.id)
+    await sessions.get_for_update(tx, await donations.session_id_of(tx, payment.donation_id))
+    await donations.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
+    return await payments.get_for_update(tx, payment.id)
 
 
 def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) -> AwaitedTransfer:
@@ -46,7 +46,7 @@ async def confirm_sent(tx: Tx, session_id: UUID) -> Donation | None:
 
     None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
     """
-    session = await sessions.lock(tx, session_id)
+    session = await sessions.get_for_update(tx, session_id)
     donation = await donations.find_live_by_session(tx, session_id)
     if donation is None or await find_awaited_payment(tx, donation) is None:
         return None

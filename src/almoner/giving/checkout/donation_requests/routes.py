@@ -24,7 +24,7 @@ routes = Routes("Donation requests")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
     """List donation requests, newest first: what you are asked to transfer for direct donations."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page)
+    rows, total = await service.list_page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -54,9 +54,9 @@ def api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
     return schemas.donation_request_out(tx, request)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_)
+    return await store.list_page(tx, partner, page_)
 
 
 async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
@@ -252,6 +252,6 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
 
 
 async def _lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest:
-    if (held := await store.lock(tx, scope, request_id)) is None:
+    if (held := await store.get_for_update(tx, scope, request_id)) is None:
         raise NotFound
     return held

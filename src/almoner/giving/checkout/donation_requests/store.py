@@ -121,7 +121,7 @@ async def find_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> UUID
     return found
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest | None:
     """One request, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -135,9 +135,9 @@ async def lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
     return _request(row) if row else None
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return [_request(row) for row in rows], total
 
 

@@ -70,7 +70,7 @@ async def change_donor(tx: Tx, donation: Donation, gift: DonationDetails) -> Non
 
 async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Donation:
     # Held first: whoever cancels its declaration may have taken that off since it was read.
-    if (promised := await store.lock(tx, ALL_PARTNERS, known.id)) is None:
+    if (promised := await store.get_for_update(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
@@ -78,7 +78,7 @@ async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Don
         await store.update_details(tx, ALL_PARTNERS, promised.id, gift, covered)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
-    if (donation := await store.lock(tx, ALL_PARTNERS, promised.id)) is None:
+    if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
 

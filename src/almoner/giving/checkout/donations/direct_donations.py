@@ -72,7 +72,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     Raises NotFound, CannotEditOrganisation, InvalidState, MissingOrganisation, CannotAcceptDonations,
     WrongTargetCurrency, GiftAidMissing.
     """
-    donation = await service.lock(tx, partner, donation_id)
+    donation = await service.get_for_update(tx, partner, donation_id)
     domain.ensure_organisation_changeable(donation)
     chosen = await _find_organisation(tx, partner, organisation_id)
     domain.ensure_receivable(donation.money.currency, chosen.donation_currencies)
@@ -86,7 +86,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
 
 async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
     """End a donation that the partner was not asked for yet; its events tell of it. Raises NotFound, InvalidState."""
-    domain.ensure_cancellable(await service.lock(tx, partner, donation_id))
+    domain.ensure_cancellable(await service.get_for_update(tx, partner, donation_id))
     cancelled = await store.cancel(tx, partner, donation_id)
     assert cancelled is not None, "judged under the donation's lock"
     await service.emit_event(tx, domain.CANCELLED, cancelled)

@@ -133,7 +133,7 @@ class _StartPayment(_PaymentFlow):
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
         """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
-        session = await sessions.lock(tx, self._session_id)
+        session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_live_by_session(tx, session.id)
         payment = await payments.newest_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):

@@ -41,7 +41,7 @@ routes = Routes("Donations")
 async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
     """List donations, newest first."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -54,9 +54,9 @@ def api_record(tx: Tx, donation: Donation) -> DonationOut:
     return schemas.donation_out(tx, donation)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
     """One page and the exact total."""
-    return await store_lists.page(tx, partner, page_, filters)
+    return await store_lists.list_page(tx, partner, page_, filters)
 
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
@@ -78,7 +78,7 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    if (donation := await store.lock(tx, partner, donation_id)) is None:
+    if (donation := await store.get_for_update(tx, partner, donation_id)) is None:
         raise NotFound
     merged = {} if patch is None else metadata_rules.merge_metadata(donation.metadata, patch)
     if found := metadata_rules.metadata_problems(merged):
@@ -126,10 +126,10 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) ->
                 tx, provider, found, None, _foreign_reason(tx, found) or UnallocatedReason.UNKNOWN_PAYMENT
             )
         return
-    session = await sessions.lock(tx, await session_id_of(tx, payment.donation_id))
-    donation = await store.lock(tx, ALL_PARTNERS, payment.donation_id)
+    session = await sessions.get_for_update(tx, await session_id_of(tx, payment.donation_id))
+    donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
-    payment = await payments.lock(tx, payment.id)
+    payment = await payments.get_for_update(tx, payment.id)
     if found.tries > payment.tries:
         await payments.record_tries(tx, payment, found.tries)
     if payment.status in SETTLED_STATUSES:
@@ -198,9 +198,9 @@ async def receive_unallocated(tx: Tx, held: UnallocatedPayment, note: str, by: s
     """
     source = await payments.find(tx, held.payment_id) if held.payment_id else None
     assert source is not None, "asked for before"
-    session = await sessions.lock(tx, await session_id_of(tx, source.donation_id))
+    session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
     living = await store.find_live_by_session(tx, ALL_PARTNERS, session.id)
-    donation = await lock(tx, ALL_PARTNERS, living.id if living else source.donation_id)
+    donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
     if await payments.live_attempts_of(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
     donation = await restore_donation(tx, session, donation, held.money)
@@ -265,9 +265,9 @@ def _cancel_job(payment_id: UUID, due: datetime | None = None) -> NewJob:
     return NewJob(CANCEL_PAYMENT, {"payment": str(payment_id)}, due)
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
     """One donation, held until the transaction ends. Raises NotFound."""
-    if (donation := await store.lock(tx, scope, donation_id)) is None:
+    if (donation := await store.get_for_update(tx, scope, donation_id)) is None:
         raise NotFound
     return donation
 
@@ -285,7 +285,7 @@ async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
     await _emit_all(tx, domain.SETTLED, settled)
 
 
-async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
+async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     """Of which partners, nonprofits and currencies there are settled donations that are in no payout."""
     return await store_money.unpaid_balances(tx, ALL_PARTNERS)
 

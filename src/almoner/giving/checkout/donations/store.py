@@ -78,7 +78,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donat
     return donation_of(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
     """One donation, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(

@@ -59,10 +59,10 @@ class _Arguments:
         return f"${len(self.values)}"
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
     """One page in reading order and the exact total, in one statement."""
     if filters == DonationFilters():
-        rows, total = await lists.page(tx, partner, store.LIST, COLUMNS, page_)
+        rows, total = await lists.list_page(tx, partner, store.LIST, COLUMNS, page_)
     else:
         rows, total = await _filtered_page(tx, partner, page_, filters)
     return [store.donation_of(row) for row in rows], total

@@ -59,7 +59,7 @@ async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
     called = iso11649.creditor_reference(encode(payment.id)[-iso11649.LENGTH :].upper())
     await store.advance(tx, ALL_PARTNERS, payment.id, "open", _transfer_state(tx, payment, called, url))
-    return await lock(tx, payment.id)
+    return await get_for_update(tx, payment.id)
 
 
 async def end_transfer(tx: Tx, payment: Payment) -> None:
@@ -83,9 +83,9 @@ def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> P
     )
 
 
-async def lock(tx: Tx, payment_id: UUID) -> Payment:
+async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
     """The attempt, held until the transaction ends. Raises LookupError when there is none."""
-    if (payment := await store.lock(tx, ALL_PARTNERS, payment_id)) is None:
+    if (payment := await store.get_for_update(tx, ALL_PARTNERS, payment_id)) is None:
         raise LookupError(f"payment {payment_id}")
     return payment
 

@@ -31,7 +31,7 @@ routes = Routes("Donation sessions")
 async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionOut]:
     """List donation sessions."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page)
+    rows, total = await service.list_page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

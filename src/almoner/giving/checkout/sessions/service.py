@@ -124,9 +124,9 @@ def api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
     return schemas.session_out(tx, session)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_)
+    return await store.list_page(tx, partner, page_)
 
 
 async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
@@ -139,9 +139,9 @@ async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.find(tx, ALL_PARTNERS, session_id))
 
 
-async def lock(tx: Tx, session_id: UUID) -> DonationSession:
+async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
     """The session, held until the transaction ends. Raises NotFound."""
-    return _ensure_found(await store.lock(tx, ALL_PARTNERS, session_id))
+    return _ensure_found(await store.get_for_update(tx, ALL_PARTNERS, session_id))
 
 
 async def store_choice(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:

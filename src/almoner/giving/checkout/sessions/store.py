@@ -95,7 +95,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> Donati
     return _session(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, session_id: UUID) -> DonationSession | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, session_id: UUID) -> DonationSession | None:
     """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None
@@ -113,9 +113,9 @@ async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
     return bool(await tx.fetchval(HAS_OPEN, partner.id, user_id, tx.now))
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return [_session(row) for row in rows], total
 
 

@@ -99,7 +99,7 @@ async def run_disbursements(
 async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
     """Put every settled gift into its bucket."""
     async with db.read() as tx:
-        buckets = await donations.unpaid_balances(tx)
+        buckets = await donations.balances_awaiting_disbursement(tx)
     for bucket in buckets:
         try:
             await collect_batch(db, bucket, rules)

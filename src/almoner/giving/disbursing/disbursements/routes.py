@@ -29,7 +29,7 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
     donation that settles.
     """
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -67,9 +67,11 @@ def api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
     return disbursement_out(tx, disbursement)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters) -> tuple[list[Disbursement], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters
+) -> tuple[list[Disbursement], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_, filters)
+    return await store.list_page(tx, partner, page_, filters)
 
 
 async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
@@ -165,8 +167,8 @@ async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Disbursemen
 
 async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     known = await donations.get(tx, ALL_PARTNERS, donation_id)
-    held = await store.lock(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
-    donation = await donations.lock(tx, ALL_PARTNERS, donation_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
+    donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
         raise DonationMoved("the donation has just moved to another payout; try again")
@@ -371,7 +373,7 @@ async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementSta
 
 
 async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
-    if (held := await store.lock(tx, ALL_PARTNERS, disbursement_id)) is None:
+    if (held := await store.get_for_update(tx, ALL_PARTNERS, disbursement_id)) is None:
         raise NotFound
     return held
 

@@ -67,7 +67,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> D
     return _disbursement(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
     """One payout, held until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
@@ -202,7 +202,9 @@ async def ids_with_status(
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters) -> tuple[list[Disbursement], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters
+) -> tuple[list[Disbursement], int]:
     """One page of the partner's payouts in reading order, and the exact total, from one snapshot (P7).
 
     Empty buckets, whose gifts were all reassigned, are left out.

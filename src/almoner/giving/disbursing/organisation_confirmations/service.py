@@ -47,7 +47,7 @@ async def request_confirmation(
     A link to another address works no more. Raises NotFound; InvalidState when there is nothing to confirm, and where
     the address has had its share of mails.
     """
-    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
+    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if held.status != "pending" or held.checks["organisation_confirmation"] != "pending" or held.expires_at is None:
         raise InvalidState("there is nothing for the organisation to confirm")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
@@ -72,7 +72,7 @@ async def request_confirmation(
 
 async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
     """Have the nonprofit asked by rule: its address is known, and nobody has asked in this round. Raises NotFound."""
-    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
+    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     known = await store.list_confirmations(tx, ALL_PARTNERS, held.id)
     asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
     waits = held.awaits_answer and held.checks["organisation_confirmation"] == "pending"
@@ -119,7 +119,7 @@ async def record_answer(
     """
     if (known := await store.find(tx, ALL_PARTNERS, confirmation_id)) is None:
         raise NotFound
-    held = await verifications.lock(tx, ALL_PARTNERS, known.verification_id)
+    held = await verifications.get_for_update(tx, ALL_PARTNERS, known.verification_id)
     found = await store.find(tx, ALL_PARTNERS, confirmation_id)  # as it is under the lock
     assert found is not None, "questions stay"
     page = await _page(tx, found, held)
@@ -168,7 +168,7 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
-    held = await verifications.lock(tx, ALL_PARTNERS, verification_id)
+    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if held.processed_at is not None and not held.live and tx.now >= held.processed_at + domain.ERASED_AFTER:
         await store.erase_names(tx, ALL_PARTNERS, verification_id)
 

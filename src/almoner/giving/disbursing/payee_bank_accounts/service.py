@@ -269,7 +269,7 @@ async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
     if (known := await store.find(tx, ALL_PARTNERS, account_id)) is None:
         raise NotFound
     await store.lock_organisation(tx, ALL_PARTNERS, known.organisation_id)
-    held = await store.lock(tx, ALL_PARTNERS, account_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, account_id)
     assert held is not None, "accounts stay"
     return held
 

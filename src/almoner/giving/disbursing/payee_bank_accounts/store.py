@@ -78,7 +78,7 @@ async def find(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccount | 
     return _account(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccount | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccount | None:
     """One account, held until the transaction ends, with all of its nonprofit and currency."""
     rows = await tx.fetch(
         f"""

@@ -31,7 +31,7 @@ async def check_verification(
     An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
     named when it began.
     """
-    held = await transitions.lock(tx, ALL_PARTNERS, verification_id)
+    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.live:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)

@@ -29,7 +29,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
     if (known := await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)) is None:
         raise NotFound
-    verification = await transitions.lock(tx, ALL_PARTNERS, known.verification_id)
+    verification = await transitions.get_for_update(tx, ALL_PARTNERS, known.verification_id)
     held = await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)  # as it is under the lock
     assert held is not None, "flags stay"
     if held.status != "open":
@@ -103,7 +103,7 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
     found = [one for one, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])]
-    held = [await transitions.lock(tx, ALL_PARTNERS, verification_id) for verification_id in found]
+    held = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in held if one.live]
 
 

@@ -31,7 +31,7 @@ async def list_monetary_donation_verifications(
 ) -> ListResponse[MonetaryDonationVerificationOut]:
     """List monetary donation verifications, newest first."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

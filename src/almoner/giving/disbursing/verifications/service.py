@@ -125,7 +125,7 @@ async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
     if action is None or found is None:
         return
     live = await store.find_live(tx, partner, found)
-    held = await transitions.lock(tx, partner, live) if live else None
+    held = await transitions.get_for_update(tx, partner, live) if live else None
     if held is not None and held.status == "pending":
         await transitions.enqueue_check(tx, held.id, action)
     elif held is None or held.status != "approved":
@@ -141,7 +141,7 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Veri
     live = await store.find_live(tx, partner, organisation_id)
     if live is None:
         return None
-    held = await transitions.lock(tx, partner, live)
+    held = await transitions.get_for_update(tx, partner, live)
     if held.status == "pending" and not held.requested:
         return held
     if held.live:
@@ -165,14 +165,16 @@ def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificati
     return transitions.api_record(tx, verification)
 
 
-async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Lock one, true at this moment, until the transaction ends. Raises NotFound."""
-    return await transitions.lock(tx, scope, verification_id)
+    return await transitions.get_for_update(tx, scope, verification_id)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters) -> tuple[list[Verification], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
+) -> tuple[list[Verification], int]:
     """One page and the exact total, true at this moment."""
-    rows, total = await store.page(tx, partner, page_, filters)
+    rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.as_at(tx.now) for row in rows], total
 
 
@@ -186,9 +188,9 @@ async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
     return await store_findings.list_findings(tx, ALL_PARTNERS, verification_id)
 
 
-async def flags(tx: Tx, verification_id: UUID) -> list[Flag]:
+async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
     """What was other than when a check succeeded, oldest first."""
-    return await store_findings.flags(tx, ALL_PARTNERS, verification_id)
+    return await store_findings.list_flags(tx, ALL_PARTNERS, verification_id)
 
 
 async def open_flags(tx: Tx, limit: int) -> list[Flag]:
@@ -203,9 +205,9 @@ async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
     return found
 
 
-async def decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
+async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
     """What officers decided about one, oldest first."""
-    return await store.decisions(tx, ALL_PARTNERS, verification_id)
+    return await store.list_decisions(tx, ALL_PARTNERS, verification_id)
 
 
 async def change_metadata(
@@ -214,7 +216,7 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.lock(tx, partner, verification_id)
+    held = await transitions.get_for_update(tx, partner, verification_id)
     merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
     if merged and (found := metadata_rules.metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
@@ -225,7 +227,7 @@ async def change_metadata(
 
 async def apply_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
     """What a test value asked for, as far as the lifecycle allows it."""
-    if (await transitions.lock(tx, ALL_PARTNERS, verification_id)).status != "pending":
+    if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
     match then:
         case "approve":
@@ -251,7 +253,7 @@ async def end_check(
 
     Raises NotFound, InvalidState.
     """
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     held.checked(check, outcome, tx.now)
     await checking.record_decision(tx, held, check, outcome, by, facts)
     return await transitions.end_checks(tx, held, [(check, outcome)])
@@ -277,7 +279,7 @@ async def _lock_and_check(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[
     What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
     has succeeded in what is returned, and is not stored yet.
     """
-    held = await transitions.lock(tx, scope, verification_id)
+    held = await transitions.get_for_update(tx, scope, verification_id)
     if held.status != "pending" or held.checks["registration"] != "pending":
         return held, await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     organisation, seen = await checking.check_register(tx, held)
@@ -292,7 +294,7 @@ async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidenc
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
     held, _ = await _lock_and_check(tx, scope, verification_id)
     approved = held.approved(tx.now)
-    stored = (await transitions.lock(tx, scope, verification_id)).remaining
+    stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining
     for check in stored:
         await checking.record_decision(tx, held, check, "succeeded", evidence.decided_by)
     await store.advance_checks(tx, approved, stored)
@@ -304,7 +306,7 @@ async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
 ) -> Verification:
     """An officer rejects. Raises NotFound, InvalidState."""
-    rejected = (await transitions.lock(tx, scope, verification_id)).rejected(reason, tx.now)
+    rejected = (await transitions.get_for_update(tx, scope, verification_id)).rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
     return await transitions.store_transition(tx, rejected)
 
@@ -314,7 +316,7 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
-    reopened = (await transitions.lock(tx, scope, verification_id)).reopened(tx.now)
+    reopened = (await transitions.get_for_update(tx, scope, verification_id)).reopened(tx.now)
     if await _expire_stale(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
         raise InvalidState("the organisation has another one, which was begun when money came for it")
     await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, evidence, tx.now))
@@ -329,7 +331,9 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
-    return await transitions.store_transition(tx, (await transitions.lock(tx, scope, verification_id)).expired(tx.now))
+    return await transitions.store_transition(
+        tx, (await transitions.get_for_update(tx, scope, verification_id)).expired(tx.now)
+    )
 
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:

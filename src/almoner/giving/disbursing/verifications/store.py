@@ -85,7 +85,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> V
     return _verification(row) if row else None
 
 
-async def lock(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
+async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Verification | None:
     """One verification, held until the transaction ends. Its checks move under this lock only."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     # Locked by a statement of its own: the next one must see the checks that the last holder moved.
@@ -167,7 +167,9 @@ async def verifications_of_organisations(
     return [_verification(row) for row in rows]
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters) -> tuple[list[Verification], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
+) -> tuple[list[Verification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
@@ -285,7 +287,7 @@ async def insert_decision(tx: Tx, verification: Verification, decided: RecordedD
     )
 
 
-async def decisions(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[RecordedDecision]:
+async def list_decisions(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[RecordedDecision]:
     """What was decided about one, oldest first."""
     rows = await tx.fetch(
         """

@@ -160,7 +160,7 @@ async def close_expiry_flags(tx: Tx, _scope: AllPartners, verification_id: UUID,
     return ended != "UPDATE 0"
 
 
-async def flags(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[Flag]:
+async def list_flags(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[Flag]:
     """All of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
     return [_flag(row) for row in rows]

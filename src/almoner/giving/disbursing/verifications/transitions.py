@@ -22,9 +22,9 @@ def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificati
     return schemas.verification_out(tx, verification)
 
 
-async def lock(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
+async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.lock(tx, scope, verification_id)) is None:
+    if (held := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await store_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
 

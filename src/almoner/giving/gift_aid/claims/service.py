@@ -193,7 +193,7 @@ async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note
 
 
 async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
-    if (claim := await store.lock(tx, ALL_PARTNERS, claim_id)) is None:
+    if (claim := await store.get_for_update(tx, ALL_PARTNERS, claim_id)) is None:
         raise NotFound
     return claim
 
@@ -213,7 +213,7 @@ async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
 
     The claim is held first, then its gift, so that a claim on its way to HMRC is waited for.
     """
-    claim = await store.lock_claim_of(tx, ALL_PARTNERS, donation_id)
+    claim = await store.lock_claim_of_donation(tx, ALL_PARTNERS, donation_id)
     if claim is None or claim.status not in domain.SENT_STATUSES:
         return None  # a draft is looked at when it is submitted
     claimed = await store.find_claimed_donation(tx, ALL_PARTNERS, claim.id, donation_id)

@@ -118,7 +118,7 @@ async def find(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | No
     return _claim(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
     """One claim, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
     return _claim(row) if row else None
@@ -221,7 +221,7 @@ where id = (select claim_id from gift_aid_claim_donation where donation_id = $1 
 """
 
 
-async def lock_claim_of(tx: Tx, _scope: AllPartners, donation_id: UUID) -> GiftAidClaim | None:
+async def lock_claim_of_donation(tx: Tx, _scope: AllPartners, donation_id: UUID) -> GiftAidClaim | None:
     """The claim that a gift is in, held until the transaction ends."""
     row = await tx.fetchrow(LOCK_CLAIM_OF, donation_id)
     return _claim(row) if row else None

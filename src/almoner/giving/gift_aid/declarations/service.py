@@ -120,7 +120,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
     Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
     """
-    if (held := await store.lock(tx, ALL_PARTNERS, declaration_id)) is None:
+    if (held := await store.get_for_update(tx, ALL_PARTNERS, declaration_id)) is None:
         raise NotFound
     if held.deleted_at is not None:
         raise GiftAidRefused(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")

@@ -65,7 +65,7 @@ async def find_shared(tx: Tx, partner: Partner, declaration_id: UUID) -> Declara
     return _declaration(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> Declaration | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> Declaration | None:
     """One declaration, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id

@@ -68,7 +68,7 @@ class CorrectionPages(StatusBase):
 
     async def _write_to(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
         """Whether limits allow one more mail. Raises InvalidState."""
-        held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+        held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
         agent = held.check_records.agent
         if agent is None or not agent.unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")

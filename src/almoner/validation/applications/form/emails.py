@@ -21,7 +21,7 @@ async def handover_email(tx: Tx, pages: PageRenderer, handover_id: UUID, at: dat
     facts = {
         "partner": partner,
         "until": application.invite.expires_at,
-        "link": invites.record(tx, application.invite).url,
+        "link": invites.api_record(tx, application.invite).url,
     }
     return Mail(
         key=f"application-handover:{handed.id}",

@@ -94,7 +94,7 @@ class FormDocumentPages(FormBase):
             kinds = view_models.document_kinds(opened.application.configuration)
             chosen = kind = document_kind_of(uploaded.fields.get("type", ""), kinds)
             async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
-                invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
+                invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
                 invite.ensure_open(tx.now)
                 assert isinstance(stored, StoredFile), "documents are stored"
                 await submission_documents.add_to_invite(tx, invite, kind, stored)
@@ -114,7 +114,7 @@ class FormDocumentPages(FormBase):
         form = await self.read_form(opened)
         named = self._ids.parse(submission_documents.TYPE, str(form.get("remove", "")))
         async with self.db.write() as tx:
-            invite = await invites.lock(tx, ALL_PARTNERS, opened.id)
+            invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
             invite.ensure_open(tx.now)
             if named is not None and await submission_documents.remove(tx, invite, named):
                 await self.record_audit(tx, opened, "application.document_removed")

@@ -47,7 +47,7 @@ async def send_link(tx: Tx, submission_id: UUID) -> bool:
 
     Raises NotFound.
     """
-    held = await submissions.lock(tx, ALL_PARTNERS, submission_id)
+    held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.list_link_sends(tx, ALL_PARTNERS, held.id)
     if not drafts.may_send_link(before, tx.real_now):
         return False

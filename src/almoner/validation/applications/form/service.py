@@ -76,7 +76,7 @@ async def change_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) 
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
-    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
+    invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     changed = step(await store.find(tx, ALL_PARTNERS, invite_id))
     await store.save(tx, Partner(invite.partner_id), invite, changed)
@@ -145,9 +145,9 @@ async def hand_over(tx: Tx, invite_id: UUID, email: str) -> bool:
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
-    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
+    invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    of_invite = await store.list_handover_times(tx, ALL_PARTNERS, invite_id)
+    of_invite = await store.list_application_handover_times(tx, ALL_PARTNERS, invite_id)
     to_address = await store.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - drafts.DAY)
     if not drafts.may_hand_over(of_invite, to_address, tx.real_now):
         return False

@@ -97,7 +97,7 @@ class StatusPages(StatusBase):
             return await self.page(seen, code=422, problems={"text": problem}, typed={"text": text})
         try:
             async with self.db.write() as tx:
-                held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+                held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
                 if not status.may_appeal(held, await appeals.find_latest(tx, ALL_PARTNERS, held.id)):
                     raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
@@ -140,7 +140,7 @@ class StatusPages(StatusBase):
             chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 assert isinstance(stored, StoredFile), "documents are stored"
-                held = await submissions.lock(tx, ALL_PARTNERS, seen.id)
+                held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
                 if chosen not in status.open_document_checks(held):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)

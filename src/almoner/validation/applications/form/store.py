@@ -109,7 +109,7 @@ async def find_handover(tx: Tx, _scope: AllPartners, handover_id: UUID) -> Hando
     return Handover(*row) if row else None
 
 
-async def list_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
+async def list_application_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
     """When mails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]

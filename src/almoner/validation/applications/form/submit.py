@@ -76,7 +76,7 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
 
     Raises NotFound, InviteExpired, InviteInvalidState, SubmissionRefused.
     """
-    invite = await invites.lock(tx, ALL_PARTNERS, invite_id)
+    invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     application = await service.load_application(tx, invite_id)
     if (step := drafts.first_open_step(application.draft, application.configuration)) != "review":

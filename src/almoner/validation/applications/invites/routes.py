@@ -26,7 +26,7 @@ routes = Routes("Validation invites")
 async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) -> ListResponse[ValidationInviteOut]:
     """List validation invites, newest first."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page)
+    rows, total = await service.list_page(call.tx, call.partner, page)
     return call.listing(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -83,14 +83,14 @@ async def get(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-def record(tx: Tx, invite: Invite) -> ValidationInviteOut:
+def api_record(tx: Tx, invite: Invite) -> ValidationInviteOut:
     """The invite as partners see it."""
     return schemas.invite_out(tx, invite)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_)
+    return await store.list_page(tx, partner, page_)
 
 
 async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
@@ -98,9 +98,9 @@ async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
     return await store.find(tx, partner, invite_id)
 
 
-async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
+async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     """One invite, held until the transaction ends. Raises NotFound."""
-    if (found := await store.lock(tx, scope, invite_id)) is None:
+    if (found := await store.get_for_update(tx, scope, invite_id)) is None:
         raise NotFound
     return found
 
@@ -110,7 +110,7 @@ async def lock_open(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """
-    held = await store.lock(tx, partner, invite_id)
+    held = await store.get_for_update(tx, partner, invite_id)
     if held is None:
         raise InviteNotFound
     held.ensure_open(tx.now)

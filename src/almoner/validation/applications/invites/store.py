@@ -55,7 +55,7 @@ async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
     return _invite(row) if row else None
 
 
-async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
+async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
     """One invite, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -68,9 +68,9 @@ async def lock(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
     return _invite(row) if row else None
 
 
-async def page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
     """One page in reading order, and the exact total."""
-    rows, total = await lists.page(tx, partner, LIST, _COLUMNS, page_)
+    rows, total = await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return [_invite(row) for row in rows], total
 
 

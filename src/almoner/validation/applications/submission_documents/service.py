@@ -131,6 +131,6 @@ async def delete_of_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 
-def record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+def api_record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
     """The document as partners see it."""
     return schemas.document_out(tx, document)

@@ -29,7 +29,7 @@ async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str)
 
     Raises NotFound, InvalidState.
     """
-    held = await submission_evaluation.lock(tx, scope, submission_id)
+    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = held.check_records.agent
     if not ((held.open or held.resumed_by_appeal) and agent is not None and agent.unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
@@ -45,12 +45,12 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
-    if (row := await store.lock(tx, scope, submission_id)) is None:
+    if (row := await store.get_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     if (request_id := row["validation_request_id"]) is not None:
         # What rests on the request, or decides it, at this moment is waited for, and seen below.
         await validation_requests.lock_exclusively(tx, request_id)
-    held = await submission_evaluation.lock(tx, scope, submission_id)
+    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
     if held.validation_request_id is None or not may_correct_number(held):
         raise domain.InvalidState("its number is corrected no more")
     await validation_requests.correct_number(

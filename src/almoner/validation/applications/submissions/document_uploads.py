@@ -29,7 +29,7 @@ async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, uplo
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:
         raise InviteNotFound(f"body.validationInviteId '{text[:100]}' names no validation invite")
-    held = await invites.lock(tx, ALL_PARTNERS, invite.id)
+    held = await invites.get_for_update(tx, ALL_PARTNERS, invite.id)
     held.ensure_open(tx.now)
     return await submission_documents.add_to_invite(tx, held, kind, upload)
 
@@ -40,7 +40,7 @@ async def upload_to_submission(
     """Hand one in with a submission. Raises SubmissionNotFound, InvalidState where nobody would look at it any more."""
     named = tx.ids.parse("validationsubmission", text)
     try:
-        found = None if named is None else await service.lock(tx, partner, named)
+        found = None if named is None else await service.get_for_update(tx, partner, named)
     except NotFound:
         found = None
     if found is None:

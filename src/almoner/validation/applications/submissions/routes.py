@@ -60,7 +60,7 @@ async def list_validation_submissions(
 ) -> ListResponse[ValidationSubmissionOut]:
     """List validation submissions."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(call.tx, query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.listing(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -122,7 +122,7 @@ async def list_validation_submission_documents(
     """List the documents of a validation submission, in one page."""
     found = await service.get(call.tx, call.partner, id)
     rows = await submission_documents.list_of_submission(call.tx, call.partner, found.id)
-    return call.whole_list(rows, lambda row: submission_documents.record(call.tx, row), query)
+    return call.whole_list(rows, lambda row: submission_documents.api_record(call.tx, row), query)
 
 
 @routes.post(
@@ -155,7 +155,7 @@ async def create_validation_submission_document(
     else:
         named = body.validation_submission_id or ""
         made = await document_uploads.upload_to_submission(call.tx, call.partner, named, body.type, upload)
-    return submission_documents.record(call.tx, made)
+    return submission_documents.api_record(call.tx, made)
 
 
 @routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")

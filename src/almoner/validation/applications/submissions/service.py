@@ -113,7 +113,7 @@ async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
     made = await get(tx, partner, new.id)
-    await outbox.emit(tx, partner.id, domain.CREATED, record(tx, made))
+    await outbox.emit(tx, partner.id, domain.CREATED, api_record(tx, made))
     await enqueue_evaluations(tx, [made.id])
     return made
 
@@ -301,18 +301,18 @@ async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 
 
-async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock one until the transaction ends. Raises NotFound."""
-    return await submission_evaluation.lock(tx, scope, submission_id)
+    return await submission_evaluation.get_for_update(tx, scope, submission_id)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Submission], int]:
     """One page and the exact total."""
-    rows, total = await store.page(tx, partner, page_, filters)
+    rows, total = await store.list_page(tx, partner, page_, filters)
     return await loader.load_submissions(tx, partner, rows), total
 
 
-def record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
+def api_record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
     """The submission as partners see it."""
     return schemas.submission_out(tx, submission)
 
@@ -325,7 +325,7 @@ async def overturn(
     ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
     NotFound, InvalidState.
     """
-    held = await submission_evaluation.lock(tx, scope, submission_id)
+    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
     held = replace(
         held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
     )
@@ -368,7 +368,7 @@ async def propagate_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
     for submission_id in await store.lock_failed_of_requests(tx, ALL_PARTNERS, request_ids):
         await submission_evaluation.set_organisation(
-            tx, await submission_evaluation.lock(tx, ALL_PARTNERS, submission_id)
+            tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
     await propagate_check_results(tx, "validation_request", request_ids)
 

@@ -101,7 +101,7 @@ async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
     )
 
 
-async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
+async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
     """One row, held until the transaction ends."""
     return await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
@@ -322,10 +322,10 @@ async def find_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> li
     return [row["id"] for row in rows]
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
+async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     if filters == Filters():
-        return await lists.page(tx, partner, LIST, _COLUMNS, page_)
+        return await lists.list_page(tx, partner, LIST, _COLUMNS, page_)
     return await _narrowed(tx, partner, page_, filters)
 
 

@@ -24,9 +24,9 @@ Scope = Partner | AllPartners
 _OUTCOME_EVENTS = {"succeeded": domain.SUCCEEDED, "failed": domain.FAILED}
 
 
-async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
+async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
     """Lock one until the transaction ends, with what its checks have come to. Raises NotFound."""
-    if (row := await store.lock(tx, scope, submission_id)) is None:
+    if (row := await store.get_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 
@@ -34,7 +34,7 @@ async def lock(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
 async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
     """Give the answer if every check has ended; None where there is nothing to do: a second run does nothing."""
     try:
-        held = await lock(tx, ALL_PARTNERS, submission_id)
+        held = await get_for_update(tx, ALL_PARTNERS, submission_id)
     except NotFound:
         return None
     if not held.open:
@@ -90,9 +90,9 @@ def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "agent_verification" and known.agent is not None:
             found[check] = {"rejectionReasonCode": known.agent.rejection_code}
         elif check == "compliance" and known.monitoring is not None:
-            found[check] = {"results": monitoring.record(tx, known.monitoring).results}
+            found[check] = {"results": monitoring.api_record(tx, known.monitoring).results}
         elif check == "eligibility" and known.eligibility is not None:
-            record = eligibility.record(tx, known.eligibility)
+            record = eligibility.api_record(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain

@@ -32,7 +32,7 @@ BATCH: Final = 1000
 
 async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant: Appellant) -> Appeal:
     """Ask for a second look, by another operator. Raises NotFound, InvalidState."""
-    held = await submissions.lock(tx, scope, submission_id)
+    held = await submissions.get_for_update(tx, scope, submission_id)
     if held.status != "failed":
         raise InvalidState(f"the validation submission is {held.status}: only a failed one may be appealed against")
     before = await store.find_latest(tx, ALL_PARTNERS, held.id)
@@ -69,7 +69,7 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
     return found
 
 
-def record(tx: Tx, appeal: Appeal) -> AppealOut:
+def api_record(tx: Tx, appeal: Appeal) -> AppealOut:
     """The appeal as partners see it."""
     return schemas.appeal_out(tx, appeal)
 
@@ -86,8 +86,8 @@ def subject_of(appeal: Appeal) -> Subject:
 
 async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock its submission and itself until the transaction ends. Raises NotFound."""
-    submission = await submissions.lock(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
-    held = await store.lock(tx, ALL_PARTNERS, appeal_id)
+    submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, appeal_id)
     assert held is not None, "appeals are never deleted"
     return held, submission
 
@@ -131,7 +131,7 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
 
 async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     """The answer that follows from a reversed appeal, once every check has ended; None where there is nothing to do."""
-    held = await submissions.lock(tx, ALL_PARTNERS, submission_id)
+    held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if held.status != "failed" or before is None or not before.awaits_outcome:
         return None
@@ -184,7 +184,7 @@ async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Decis
 async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
     """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
     submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
-    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.record(tx, submission))
+    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.api_record(tx, submission))
     await _emit_changed(tx, appeal)
 
 

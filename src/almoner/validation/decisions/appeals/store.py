@@ -54,7 +54,7 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
     return _appeal(row) if row else None
 
 
-async def lock(tx: Tx, _scope: AllPartners, appeal_id: UUID) -> Appeal | None:
+async def get_for_update(tx: Tx, _scope: AllPartners, appeal_id: UUID) -> Appeal | None:
     """One appeal, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None

@@ -33,7 +33,7 @@ async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> Eligibi
     None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
     second run does nothing.
     """
-    held = await store.lock(tx, ALL_PARTNERS, subscription_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held is None or (occasion == "created" and held.status not in _FIRST):
         return None
     if held.status == "pending_validation_request":

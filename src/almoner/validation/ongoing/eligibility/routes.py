@@ -40,7 +40,7 @@ async def list_eligibility_subscriptions(
 ) -> ListResponse[EligibilitySubscriptionOut]:
     """List eligibility subscriptions, newest first."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
     return call.listing(page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
@@ -67,7 +67,7 @@ async def list_eligibility_history(
 ) -> ListResponse[EligibilityEvaluationOut]:
     """List the decisions with what each rested on: the rule of every activity, and what was left out."""
     page = call.page(query)
-    rows, total = await service.history(call.tx, call.partner, id, page)
+    rows, total = await service.list_history(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 

@@ -135,14 +135,16 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return {subscription.id: subscription for subscription in found}
 
 
-def record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
+def api_record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
     """The subscription as partners see it."""
     return schemas.subscription_out(tx, subscription)
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[EligibilitySubscription], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters
+) -> tuple[list[EligibilitySubscription], int]:
     """One page and the exact total."""
-    return await store.page(tx, partner, page_, filters)
+    return await store.list_page(tx, partner, page_, filters)
 
 
 async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
@@ -150,10 +152,12 @@ async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEva
     return await store_evidence.list_all(tx, ALL_PARTNERS, subscription_id)
 
 
-async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[EligibilityEvaluation], int]:
+async def list_history(
+    tx: Tx, scope: Scope, subscription_id: UUID, page_: Page
+) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions with what each rested on, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
-    return await store_evidence.page(tx, ALL_PARTNERS, subscription_id, page_)
+    return await store_evidence.list_page(tx, ALL_PARTNERS, subscription_id, page_)
 
 
 async def change_metadata(
@@ -215,14 +219,14 @@ async def set_results(
 
 
 async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:
-    if (held := await store.lock(tx, scope, subscription_id)) is None:
+    if (held := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return held
 
 
-async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription that follows each of these organisations: they hear when it changes."""
-    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
 
 
 async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:

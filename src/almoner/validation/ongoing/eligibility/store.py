@@ -87,7 +87,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return [_subscription(row) for row in rows]
 
 
-async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
+async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
     """One subscription, held until the transaction ends."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
@@ -135,7 +135,9 @@ async def set_metadata(tx: Tx, subscription: EligibilitySubscription) -> None:
     )
 
 
-async def page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[EligibilitySubscription], int]:
+async def list_page(
+    tx: Tx, partner: Partner, page_: Page, filters: Filters
+) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
     values: list[SubscriptionStatus] = [filters.status] if filters.status else []
     where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
@@ -168,7 +170,7 @@ async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequenc
     return [row["id"] for row in rows]
 
 
-async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""

@@ -77,7 +77,9 @@ async def find_latest(tx: Tx, _: AllPartners, subscription_id: UUID) -> Eligibil
     return _evaluation(row) if row else None
 
 
-async def page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[EligibilityEvaluation], int]:
+async def list_page(
+    tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page
+) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(

@@ -51,7 +51,7 @@ async def rescreen(screener: Screener, work: JobContext, job: Job, *, at_most: i
         elif stated.stage == "ended":
             await queue.enqueue(tx, service.RESCREEN, asdict(RescreeningProgress(stated.load, "brought")))
         else:
-            await screenings.emit_compared(tx, UUID(stated.load))
+            await screenings.emit_screening_completed(tx, UUID(stated.load))
     return JobDone()
 
 

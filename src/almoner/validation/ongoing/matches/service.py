@@ -80,7 +80,7 @@ async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     return await screenings.get_result(tx, who)
 
 
-async def lock(tx: Tx, who: ScreenedSubject) -> None:
+async def get_for_update(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends."""
     await screenings.lock_subject(tx, who)
 

@@ -14,7 +14,7 @@ from almoner.validation.requests import service as validation_requests
 
 async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
     """Look at one and go on from there. A second run finds nothing changed."""
-    held = await store.lock(tx, ALL_PARTNERS, subscription_id)
+    held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held is None or held.status in ("cancelled", "validation_request_failed"):
         return
     now = await _apply_request_decision(tx, held) if held.status == "pending_validation_request" else held

@@ -32,7 +32,7 @@ async def list_monitoring_subscriptions(
 ) -> ListResponse[MonitoringSubscriptionOut]:
     """List monitoring subscriptions, newest first unless sorted by name."""
     page = call.page(query)
-    rows, total = await service.page(call.tx, call.partner, page, filters_of(query), query.sort)
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.listing(
         page,
         rows,
@@ -69,7 +69,7 @@ async def list_monitoring_history(
 ) -> ListResponse[MonitoringChangeOut]:
     """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
     page = call.page(query)
-    rows, total = await service.history(call.tx, call.partner, id, page)
+    rows, total = await service.list_history(call.tx, call.partner, id, page)
     return call.listing(page, rows, total, change_out, lambda row: (row.id.bytes,))
 
 

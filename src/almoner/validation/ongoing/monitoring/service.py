@@ -135,11 +135,11 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return {subscription.id: subscription for subscription in await _with_newer_lists(tx, found)}
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page and the exact total."""
-    rows, total = await store.page(tx, partner, page_, filters, sort)
+    rows, total = await store.list_page(tx, partner, page_, filters, sort)
     return await _with_newer_lists(tx, rows), total
 
 
@@ -156,21 +156,21 @@ def position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
     return store.position_of(subscription, sort)
 
 
-def record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+def api_record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
     """The subscription as partners see it."""
     return schemas.subscription_out(tx, subscription)
 
 
-async def history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
+async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results with what each rests on, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
-    return await store_evidence.page(tx, ALL_PARTNERS, subscription_id, page_)
+    return await store_evidence.list_page(tx, ALL_PARTNERS, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
     """Cancel; what was known stays. Raises NotFound, AlreadyCancelled."""
-    held = await lock(tx, partner, subscription_id)
+    held = await get_for_update(tx, partner, subscription_id)
     cancelled = (await _with_newer_lists(tx, [held]))[0].cancelled(tx.now)
     await store_transition(tx, held, cancelled)
     if held.organisation_id is not None and held.is_watched:
@@ -180,7 +180,7 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
 
 async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
-    held = await lock(tx, ALL_PARTNERS, subscription_id)
+    held = await get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
         await store_transition(tx, held, held.resumed())
         await enqueue_evaluations(tx, [held.id], "request_decided")
@@ -194,7 +194,7 @@ async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) 
     organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
     records = await monitoring_evidence.screened_subjects_of(tx, organisation, held)
     for who in records:
-        await matches.lock(tx, who)
+        await matches.get_for_update(tx, who)
     if not await store.find_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
         for who in records:
             await matches.unwatch(tx, who)
@@ -204,7 +204,7 @@ async def simulate_results(
     tx: Tx, scope: Scope, subscription_id: UUID, chosen: MonitoringResults
 ) -> MonitoringSubscription:
     """Have a subscription say these results from now on, as the sandbox may. Raises NotFound, InvalidState."""
-    held = await lock(tx, scope, subscription_id)
+    held = await get_for_update(tx, scope, subscription_id)
     if not held.is_watched or held.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
@@ -216,9 +216,9 @@ async def simulate_results(
     )
 
 
-async def followers(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations: they hear when it changes (settled 6)."""
-    return await store.followers(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -277,9 +277,9 @@ async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
             )
 
 
-async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
+async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
     """Lock one until the transaction ends. Raises NotFound."""
-    if (held := await store.lock(tx, scope, subscription_id)) is None:
+    if (held := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return held
 
@@ -305,5 +305,5 @@ async def store_and_emit(
     await store_transition(tx, held, new)
     if new.results != held.results:
         await store_evidence.insert(tx, new, occasion, seen, flags)
-        await outbox.emit(tx, new.partner_id, domain.UPDATED, record(tx, new))
+        await outbox.emit(tx, new.partner_id, domain.UPDATED, api_record(tx, new))
     return new

@@ -123,7 +123,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return [_subscription(row, row["name"]) for row in rows]
 
 
-async def lock(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
+async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
     """One subscription, held until the transaction ends."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
@@ -166,12 +166,12 @@ async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) ->
     )
 
 
-async def page(
+async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page in reading order and the exact total (P7): from counters, or from an index."""
     if filters == Filters() and sort == "id":
-        rows, total = await lists.page(tx, partner, _LIST, _OWN, page_)
+        rows, total = await lists.list_page(tx, partner, _LIST, _OWN, page_)
     else:
         rows, total = await _narrowed(tx, partner, page_, filters, sort)
     names = await _names(tx, [row["organisation_id"] for row in rows if row["organisation_id"]])
@@ -244,7 +244,7 @@ def position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[objec
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 
 
-async def followers(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""

@@ -58,7 +58,7 @@ async def insert(
     )
 
 
-async def page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
+async def list_page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
     rows = await tx.fetch(
