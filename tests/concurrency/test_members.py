@@ -130,7 +130,7 @@ async def test_an_owner_who_never_came_is_none_beside_one_who_can_sign_in(
     there = await somebody(service, realm, f"there-{uuid4()}", "owner")
     async with service.db.write() as tx:
         invited, _ = await members.invite(tx, tenant.partner, BY, f"typo-{uuid4()}@example.org", roles=["owner"])
-    with pytest.raises(LastOwner, match="the last active owner who can sign in"):
+    with pytest.raises(LastOwner, match="the only active owner who can sign in"):
         async with service.db.write() as tx:
             await take(tx, tenant.partner, there.id)
     async with service.db.write() as tx:

@@ -404,7 +404,7 @@ async def accounts_and_bank_files(world: World, nonprofit: str) -> None:
         gap = world.text("bankstatement", await tx.fetchval("select id from bank_statement_gap limit 1"))
     await world.does("bank-statements", "explain", gap, *NOTE)
     async with world.service.db.read() as tx:
-        report = await tx.fetchval("select provider || '/' || reference from settlement_unbanked limit 1")
+        report = await tx.fetchval("select provider || '/' || reference from unreconciled_settlement limit 1")
     await world.does("bank-statements", "explain", report, *NOTE)
     assert (await world.typed("bank-statements", "explain", report, *NOTE))[0] == 1
 

@@ -89,7 +89,7 @@ async def test_roles_are_changed_and_members_end_and_come_back(
         0, "Roles of bo@example.org: none.\n",
     )  # fmt: skip
     assert (await almoner("members", "set-roles", partner, "bo@example.org"))[0] == 2
-    last = (1, "this is the last active owner; somebody else has to be one first\n")
+    last = (1, "this is the only active owner. Give someone else the role first\n")
     assert await almoner("members", "deactivate", partner, "ann@example.org") == last
     assert await almoner("members", "remove", partner, "ann@example.org") == last
     assert await almoner("members", "set-roles", partner, "ann@example.org", "--role", "read_only") == last
@@ -121,7 +121,7 @@ async def test_a_name_and_an_address_are_put_right(
     assert (await almoner("members", "add", partner, "typo@example.org"))[0] == 0
     assert (await almoner("members", "update", partner, "typo@example.org"))[0] == 2
     assert await almoner("members", "update", partner, "typo@example.org", "--email", "bo") == (
-        1, "email: 'bo' is not an e-mail address\n",
+        1, "email: 'bo' is not a valid email address\n",
     )  # fmt: skip
     changed = await almoner(
         "members", "update", partner, "typo@example.org", "--email", "bo@example.org", "--name", "Bo"

@@ -51,7 +51,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     status, printed = await almoner("members", "sso", "remove", partner)
     assert status == 0, printed
     status, printed = await almoner("members", "sso", "remove", partner)
-    assert (status, printed.strip()) == (1, "No sign-in provider is set up")
+    assert (status, printed.strip()) == (1, "Single sign-on is not set up")
     async with service.db.read() as tx:
         entries = await audit.list_page(tx, tenant.partner.id)
     assert [(entry.action, entry.actor.kind) for entry in reversed(entries)] == [

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from almoner.kit.ids import Ids
-from almoner.platform.reference.content import Content, ReferenceField, Operation
+from almoner.platform.reference.content import Content, Operation, ReferenceField
 from almoner.platform.reference.page import render_prose
 from tools import reference
 

@@ -1,4 +1,4 @@
-"""Reads findings of an operator's own, and OpenSanctionsReader' simple table of targets where somebody has a licence for it.
+"""Reads an operator's own findings, and OpenSanctions' table of simple targets for those who have a licence.
 
 An operator's own file has the columns ``key``, ``kind`` (person, organisation, vessel, aircraft or unknown), ``name``,
 ``category``, and as far as known ``aliases``, ``countries``, ``addresses`` and ``identifiers`` (several between

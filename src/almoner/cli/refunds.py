@@ -114,7 +114,7 @@ def create(
     async def use(tx: Tx, officer: Caller) -> Refund:
         donation_id = read_id(tx, "donation", donation)
         reported = {
-            "begun_by": officer.id,
+            "started_by": officer.id,
             "note": note.strip(),
             "called": reference.strip() if reference else reference,
         }

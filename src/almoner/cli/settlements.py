@@ -27,7 +27,7 @@ commands = typer.Typer(help="Import and reconcile providers' settlement reports.
 
 _UNRECONCILED: Final = {
     "provider_line": ("settlement line", "settlements unmatched"),
-    "bank_line": ("bank line", "bank-statements lines"),
+    "bank_statement_line": ("bank line", "bank-statements lines"),
     "provider_payout": ("provider payout", "bank-statements provider-payouts"),
     "bank_statement": ("missing bank statement", "bank-statements gaps"),
 }

@@ -183,7 +183,7 @@ def encode_recovery_code(random: bytes) -> str:
 
 
 def parse_recovery_code(typed: str) -> str | None:
-    """The code as ``encode_recovery_code`` writes it, whatever its case, blanks and hyphens; None when it is no such code."""
+    """The code as ``encode_recovery_code`` writes it, whatever its case, blanks and hyphens; None: it is none."""
     signs = "".join(typed.replace("-", "").split()).lower().translate(_CODE_SIGNS)
     if len(signs) != 16 or not signs.isascii() or not signs.isalnum():
         return None

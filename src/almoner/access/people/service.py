@@ -10,7 +10,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
-"""For a store that reads people with records of its own in one statement: of ``person p``, read by ``person_from_row``."""
+"""For a store that reads people with its own records: the columns of ``person p``, read by ``person_from_row``."""
 person_columns = store.person_columns
 person_from_row = store.person_from_row
 

@@ -44,7 +44,7 @@ MAX_SCANNED_OCCURRENCES: Final = 100_000
 
 MIN_ALTERNATIVE_WORDS: Final = 3
 MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
-"""Of more words than ``MIN_ALTERNATIVE_WORDS``, those count alone of which one is enough that occur so often together, at most."""
+"""Of more than ``MIN_ALTERNATIVE_WORDS`` words, only the alternatives count that together occur at most so often."""
 
 RARE_OCCURRENCES: Final = 200
 """Occurrences up to which a known word may yet be a slip: registers hold slips too."""

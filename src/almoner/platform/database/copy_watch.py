@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import DeploymentClaim, Generation, ServerState
-from almoner.platform.database.identity import ADVICE, DeploymentIdentity, DatabaseCopyNotReleased, UnreleasedCopyNotice
+from almoner.platform.database.identity import ADVICE, DatabaseCopyNotReleased, DeploymentIdentity, UnreleasedCopyNotice
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
 from almoner.platform.jobs.wakeup import wait_for_work

@@ -1,4 +1,4 @@
-"""What proves who somebody is. One module for each kind, entered as a sentence: ``passwords.store_password``, ``tries.admit``.
+"""What proves who somebody is. One module for each kind: ``passwords.store_password``, ``passkeys.verify``.
 
 ``passwords``, ``authenticators`` (one-time passwords of an app), ``recovery`` (codes), ``passkeys``, ``tries`` (wrong
 ones slow the next). Every function that changes something records it in the audit log.

@@ -19,8 +19,9 @@ from almoner.platform.database.transactions import Database, Tx
 
 
 async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
-    """Set a new password and end the other sign-ins. It opens its own transaction. Raises WeakPassword, SignInOverloaded.
+    """Set a new password and end the other sign-ins, in a transaction of its own.
 
+    Raises WeakPassword, SignInOverloaded.
     Answers the cookie by which this browser is known from now on; all that there were before are void.
     """
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)

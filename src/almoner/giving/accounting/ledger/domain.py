@@ -380,7 +380,7 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """The bank keeps what it had drawn: ``of_gift`` is no longer owed to the nonprofit, ``nonprofit_share_of`` is our loss."""
+    """The bank keeps what it had debited: ``of_gift`` is no longer owed to the nonprofit, ``absorbed`` is our loss."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))

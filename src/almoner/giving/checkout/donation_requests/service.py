@@ -132,7 +132,7 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
 async def receive_payment(
     tx: Tx, scope: Partner | AllPartners, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
 ) -> RequestPayment:
-    """A partner's transfer is on our bank account: donations that it covers are received, ``ALLOCATION_BATCH`` of them now.
+    """A partner's transfer is on our bank account: ``ALLOCATION_BATCH`` of the donations it covers are received now.
 
     What is more than the request is still open for, or of another currency, is held in suspense until somebody returns
     it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound, RequestRefused.

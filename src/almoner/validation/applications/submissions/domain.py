@@ -38,7 +38,7 @@ SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
 
 DECIDED: Final = "internal.validation_submission_answered"
-"""Told whenever all checks have ended, with an ``SubmissionDecided`` in it: once more where an appeal had some taken up."""
+"""Emitted when all checks have ended, with a ``SubmissionDecided``; again after an appeal has resumed some."""
 
 AppealStatus = Literal["open", "upheld", "reversed"]
 
