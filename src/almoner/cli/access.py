@@ -116,7 +116,7 @@ def list_partners() -> None:
 def brand_partner(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
-        str | None, typer.Option(help="A brand colour such as #0d5c4a. The page adjusts its contrast.")
+        str | None, typer.Option(help="A brand colour such as #0d5c4a. Pages adjust it for contrast.")
     ] = None,
     logo: Annotated[
         Path | None, typer.Option(help="A JPEG or PNG for a white background.", exists=True, dir_okay=False)

@@ -146,7 +146,7 @@ def list_overpayments(limit: Limit = 100) -> None:
 @commands.command("apply-overpayment")
 def apply_overpayment(
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
-    request: Annotated[str, typer.Argument(help="Reference or ID of another request of the partner.")],
+    request: Annotated[str, typer.Argument(help="Reference or ID of another donation request to the same partner.")],
     note: Note,
 ) -> None:
     """Apply an overpayment to another donation request.

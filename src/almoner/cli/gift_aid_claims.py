@@ -214,7 +214,7 @@ def mark_submitted(
 @claims.command("mark-paid")
 def mark_paid(
     claim: ClaimId,
-    amount: Annotated[str | None, typer.Option(help="The amount paid in GBP, if not the amount due.")] = None,
+    amount: Annotated[str | None, typer.Option(help="The amount paid in GBP, if not the full amount due.")] = None,
     note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
 ) -> None:
     """Record that HMRC has paid the charity."""

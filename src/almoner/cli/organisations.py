@@ -94,8 +94,8 @@ def brand_organisation(
 def reindex() -> None:
     """Rebuild the search index of all organisations.
 
-    Repairs what `almoner selfcheck` reports about search. Searches keep working meanwhile; imports wait while words are
-    counted. Run it again if it was interrupted.
+    Use this when `almoner selfcheck` reports problems with search. Searches keep working while it runs. Imports wait
+    while words are counted. Run it again if it was interrupted.
     """
     line = Line()
 

@@ -198,8 +198,8 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
 def show_status() -> None:
     """Show the data of each register and its age.
 
-    Also lists imports in quarantine. The reader of an unverified source was written from its layout and never tried on
-    a real file: it decides nothing without a person.
+    Also lists imports in quarantine. A source is marked as unverified if its reader has never been tried on a real
+    file. Requests that rely on an unverified source are always reviewed by a person.
     """
 
     async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
