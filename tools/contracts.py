@@ -7,7 +7,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class SlicesContract(Contract):
-    """Inside an area or one of its subjects, a slice is a package; others enter it only through its doors.
+    """Inside an area or one of its subjects, a slice is a package; others enter it only through its entry modules.
 
     Modules above the areas (wiring, app, worker, cli, sandbox) may also import what is collected from every slice.
     """
@@ -16,7 +16,7 @@ class SlicesContract(Contract):
 
     areas: Any = fields.ListField(subfield=fields.StringField())
     subjects: Any = fields.ListField(subfield=fields.StringField())
-    doors: Any = fields.ListField(subfield=fields.StringField())
+    entry_modules: Any = fields.ListField(subfield=fields.StringField())
     collected: Any = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 (the signature is given)
@@ -24,7 +24,7 @@ class SlicesContract(Contract):
         broken: list[str] = []
         for module in sorted(graph.modules):
             slice_name, entrance = self._place(module)
-            if slice_name is None or entrance in self.doors or entrance == "":
+            if slice_name is None or entrance in self.entry_modules or entrance == "":
                 continue
             for importer in sorted(graph.find_modules_that_directly_import(module)):
                 if importer == slice_name or importer.startswith(slice_name + "."):

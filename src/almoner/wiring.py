@@ -111,7 +111,7 @@ from almoner.validation.applications.configurations.routes import routes as subm
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.pages import DownloadPages
 from almoner.validation.applications.documents.ports import NoScanner, Scanner
-from almoner.validation.applications.form.form_documents import FormDocumentPages as FormDocumentPages
+from almoner.validation.applications.form.form_documents import FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form.form_pages import FormPages
 from almoner.validation.applications.form.status_pages import StatusPages

@@ -64,7 +64,7 @@ def no_time_source(source: Source) -> Iterator[str]:
 
 
 def no_environment(source: Source) -> Iterator[str]:
-    """House 4: only ``settings`` reads the environment."""
+    """Architecture 4: only ``settings`` reads the environment."""
     if source.path.as_posix() == "settings.py":
         return
     for node in ast.walk(source.tree):
@@ -90,7 +90,7 @@ def may_hold_sql(path: Path) -> bool:
 
 
 def no_sql(source: Source) -> Iterator[str]:
-    """House 3: all SQL of a slice is in its store."""
+    """Architecture 3: all SQL of a slice is in its store."""
     if may_hold_sql(source.path):
         return
     for text in source.strings():
@@ -158,7 +158,7 @@ def _is_constant(node: ast.expr, known: set[str]) -> bool:
 
 
 def small_module(source: Source) -> Iterator[str]:
-    """House 8; a table of cases may make a test longer."""
+    """Architecture 8; a table of cases may make a test longer."""
     lines = source.text.count("\n")
     most = MAX_TEST_LINES if source.path.stem.startswith("test_") else MAX_MODULE_LINES
     if lines > most:
@@ -166,7 +166,7 @@ def small_module(source: Source) -> Iterator[str]:
 
 
 def small_functions(source: Source) -> Iterator[str]:
-    """House 8; docstrings and functions inside do not count, since those are counted by themselves."""
+    """Architecture 8; docstrings and functions inside do not count, since those are counted by themselves."""
     for function in source.functions():
         inner = [node for node in ast.walk(function) if node is not function and isinstance(node, FUNCTIONS)]
         lines = _length(function) - sum(_length(node) for node in inner)
@@ -182,14 +182,14 @@ def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def telling_name(source: Source) -> Iterator[str]:
-    """House 8: no module whose name says nothing."""
+    """Architecture 8: no module whose name says nothing."""
     for part in source.path.with_suffix("").parts:
         if part in FORBIDDEN_NAMES:
             yield f"{source.path} is named {part}, which says nothing about what is in it"
 
 
 def scoped_finders(source: Source) -> Iterator[str]:
-    """House 5: what a store finds, it finds in a scope, given right after the transaction.
+    """Architecture 5: what a store finds, it finds in a scope, given right after the transaction.
 
     A statement that answers nothing acts on a record that its caller found in a scope. The test payment provider is an
     outside system, which knows no partners.
@@ -223,7 +223,7 @@ def no_swallowed_errors(source: Source) -> Iterator[str]:
 
 
 def no_stand_ins(source: Source) -> Iterator[str]:
-    """House 9: nothing of ours is patched; outside systems are ports with fakes."""
+    """Architecture 9: nothing of ours is patched; outside systems are ports with fakes."""
     for node in ast.walk(source.tree):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
@@ -235,7 +235,7 @@ def no_stand_ins(source: Source) -> Iterator[str]:
 
 
 def no_sleeps(source: Source) -> Iterator[str]:
-    """House 9: tests wait for what they wait for (``eventually``), never for time to pass."""
+    """Architecture 9: tests wait for what they wait for (``eventually``), never for time to pass."""
     if source.path.as_posix() == "support/eventually.py":
         return
     for call, name in source.calls():

@@ -1,4 +1,4 @@
-"""House 5: no network while a writing transaction is open; the client itself refuses."""
+"""Architecture 5: no network while a writing transaction is open; the client itself refuses."""
 
 import pytest
 

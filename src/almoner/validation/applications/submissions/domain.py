@@ -16,7 +16,7 @@ from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.configurations.domain import CHECKS, ORGANISATION_TYPES, Check, Configuration
-from almoner.validation.ongoing.eligibility.domain import EligibilitySubscription as EligibilitySubscription
+from almoner.validation.ongoing.eligibility.domain import EligibilitySubscription
 from almoner.validation.ongoing.monitoring.domain import MonitoringSubscription
 from almoner.validation.requests.domain import RejectionReason, ValidationRequest
 
