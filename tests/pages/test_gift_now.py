@@ -78,7 +78,9 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
         await page.reload()
         assert [look for look, _ in await stages(page)] == ["reached", "reached", "current"]
         await expect(page.get_by_text("Payment cleared")).to_be_visible()
-        await expect(page.locator(".notice")).to_contain_text("it was for Relief Fund and is now for Other Fund.")
+        await expect(page.locator(".notice")).to_contain_text(
+            "your donation was reassigned from Relief Fund to Other Fund."
+        )
         await expect(page.locator(".facts")).to_contain_text("Registered with")
         await expect(page.locator("[aria-current=step]")).to_contain_text("We are verifying Other Fund")
         assert await findings(page) == []

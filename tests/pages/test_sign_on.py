@@ -108,7 +108,7 @@ async def test_v8_a_member_connects_and_disconnects_the_account(site: Site, prov
         await expect(page.get_by_text(provider.issuer, exact=True)).to_be_visible()
         await is_fine(page)
         await page.goto(here.home)
-        await expect(page.get_by_text(f"{provider.issuer}, since")).to_be_visible()
+        await expect(page.get_by_text(f"{provider.issuer}, connected")).to_be_visible()
         await is_fine(page)
         await page.get_by_role("link", name="View Single sign-on (SSO)").click()
         await page.get_by_role("button", name="Disconnect SSO account").click()

@@ -84,7 +84,9 @@ async def test_administrators_are_mailed_that_a_register_was_not_replaced(
             services.clock.advance(DAY)
             await services.drain()
         async with services.db.read() as tx:
-            mails = await tx.fetch("select recipient, text from sandbox_mail where subject like 'Register update failed%'")
+            mails = await tx.fetch(
+                "select recipient, text from sandbox_mail where subject like 'Register update failed%'"
+            )
         assert [mail["recipient"] for mail in mails] == ["olive@example.org"]
         assert "Files from irs-bmf appear to be corrupted" in mails[0]["text"]
         assert "Why: " in mails[0]["text"]
