@@ -140,7 +140,7 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
     )
     row = await pool.fetchrow(CREATE, *claim, *stored, *entry, *session, secrets.randbelow(16))
     assert row is not None
-    return 200, row["stored_answer"] or sent
+    return 200, row["stored_response"] or sent
 
 
 async def get_donation(partner: UUID, value: str) -> Answer:

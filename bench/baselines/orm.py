@@ -259,7 +259,7 @@ async def create_session(body: SessionIn, db: Db, who: PartnerId, idempotency_ke
             key_hash=key,
             route="POST /v1/donation-sessions",
             fingerprint=fingerprint,
-            answer=answer.model_dump_json().encode(),
+            response=answer.model_dump_json().encode(),
             created_at=now,
             expires_at=now + timedelta(days=21),
         )

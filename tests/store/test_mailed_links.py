@@ -53,7 +53,7 @@ async def test_a_forgotten_password_is_set_by_a_link_that_works_once(ada: Accoun
     entered = await ada.enter()
     await wrong(ada, times=7)
     await ask_reset(ada, ada.name.upper())
-    token = await mailed_token(ada, "A new password")
+    token = await mailed_token(ada, "Reset your ")
     with pytest.raises(WeakPassword):
         await links.set_password(ada.service.db, token, "reset", "short", ada.home)
     assert (await links.set_password(ada.service.db, token, "reset", NEW, ada.home)).id == ada.person.id
@@ -66,10 +66,10 @@ async def test_a_forgotten_password_is_set_by_a_link_that_works_once(ada: Accoun
 async def test_links_say_why_they_open_nothing(ada: Account) -> None:
     """H11."""
     await ask_reset(ada)
-    first = await mailed_token(ada, "A new password")
+    first = await mailed_token(ada, "Reset your ")
     ada.service.clock.advance(minutes=1)
     await ask_reset(ada)
-    last = await mailed_token(ada, "A new password")
+    last = await mailed_token(ada, "Reset your ")
     assert await closed(ada, first) == "replaced"
     assert await closed(ada, first[:-1] + ("A" if first[-1] != "A" else "B")) == "unknown"
     with pytest.raises(LinkClosed):
@@ -80,7 +80,7 @@ async def test_links_say_why_they_open_nothing(ada: Account) -> None:
 
 async def test_a_link_of_somebody_deactivated_opens_nothing(ada: Account) -> None:
     await ask_reset(ada)
-    token = await mailed_token(ada, "A new password")
+    token = await mailed_token(ada, "Reset your ")
     await ada.deactivate()
     assert await closed(ada, token) == "unknown"
 
@@ -101,7 +101,7 @@ async def test_a_reset_is_offered_to_those_with_a_password_three_times_an_hour(a
 async def test_a_reset_does_not_take_the_second_factor_away(ada: Account) -> None:
     await ada.add_app()
     await ask_reset(ada)
-    await links.set_password(ada.service.db, await mailed_token(ada, "A new password"), "reset", NEW, ada.home)
+    await links.set_password(ada.service.db, await mailed_token(ada, "Reset your "), "reset", NEW, ada.home)
     needed = await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
     assert isinstance(needed, SecondFactorRequired)
 

@@ -165,7 +165,7 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
         status, printed = await typed("registers", "import", "ccew", str(bad), "--as-of", "2026-02-01")
         assert status == 0, printed
         for line in (
-            "0 gone, 2 rejected",
+            "0 removed, 2 rejected",
             "Rejected 2 rows that could not be read:",
             "publicextract.charity.txt line 3: registered_charity_number has not 6 or 7 digits",
             "Kept 2 numbers unchanged",

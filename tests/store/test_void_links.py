@@ -124,7 +124,7 @@ async def test_a_thiefs_browser_is_unknown_again_after_the_password_was_changed(
     assert await found(ada, mine.secret)
 
     async def told() -> int:
-        return len([subject for subject, _ in await ada.mails() if "new sign-in" in subject])
+        return len([subject for subject, _ in await ada.mails() if "ew sign-in" in subject])
 
     before = await told()
     assert isinstance(await ada.enter(NEW, replace(ada.home, device=stored)), NewSignIn)
@@ -138,4 +138,4 @@ async def test_a_browser_is_unknown_again_after_all_sign_ins_were_ended(ada: Acc
     async with ada.service.db.write() as tx:
         await sign_ins.end_all(tx, ada.person, "revoked", BY)
     await ada.enter(browser=Browser("9.9.9.10", FIREFOX, device))
-    assert [subject for subject, _ in await ada.mails() if "new sign-in" in subject]
+    assert [subject for subject, _ in await ada.mails() if "ew sign-in" in subject]
