@@ -60,20 +60,22 @@ class Settings(BaseSettings):
     environment: Environment = Field("sandbox", description="`sandbox` or `production`. Each needs its own database.")
     database_url: DatabaseUrl | None = Field(
         None,
-        description="PostgreSQL 15 to 18, as role almoner_app. Without it, `almoner run` starts an embedded server.",
+        description="URL of a PostgreSQL 15 to 18 database, for the role almoner_app. If it is not set, `almoner run` "
+        "starts an embedded server.",
     )
     owner_database_url: DatabaseUrl | None = Field(
         None,
-        description="The same database as the owner of the tables, for `almoner migrate`. Default: the database URL.",
+        description="URL of the same database for the owner of the tables. Used by `almoner migrate`. Default: "
+        "ALMONER_DATABASE_URL.",
     )
-    database_pool: int = Field(10, ge=2, le=200, description="Database connections of each process.")
+    database_pool: int = Field(10, ge=2, le=200, description="Maximum number of database connections per process.")
     master_key: Annotated[SecretStr, AfterValidator(settings_values.check_master_key)] | None = Field(
-        None, description="32 random bytes in base64. All secrets are derived from it."
+        None, description="32 random bytes in base64. All other secrets are derived from this key."
     )
     data_dir: Path = Field(Path("var"), description="Folder for the sandbox's files and embedded database.")
     audit_heads: Path | None = Field(
         None,
-        description="Folder that signed heads of the audit log are exported to, ideally on another machine. "
+        description="Folder for the exported signed heads of the audit log, ideally on another machine. "
         "Default: `audit-heads` in the data directory.",
     )
     documents_url: Annotated[str | None, AfterValidator(settings_values.check_documents_url)] = Field(
@@ -83,18 +85,27 @@ class Settings(BaseSettings):
     )
     scanner_url: Annotated[str | None, AfterValidator(settings_values.check_scanner_url)] = Field(
         None,
-        description="The ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. In "
-        "production, documents wait to be scanned until this is set.",
+        description="URL of the ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. "
+        "In production, documents wait for a virus scan until this is set.",
     )
-    pg_bin: Path | None = Field(None, description="Folder of PostgreSQL's programs for the embedded server.")
+    pg_bin: Path | None = Field(None, description="Folder with the PostgreSQL programs for the embedded server.")
 
-    host: str = Field("localhost", description="Address to listen on. `localhost` is IPv4 and IPv6 loopback.")
+    host: str = Field("localhost", description="Address to listen on. `localhost` listens on IPv4 and IPv6 loopback.")
     port: int = Field(
-        8080, ge=1, le=65534, description="Port of the API and the pages. The test payment provider uses the next port."
+        8080,
+        ge=1,
+        le=65534,
+        description="Port of the API and the hosted pages. The test payment provider uses the next port.",
     )
-    api_url: BaseUrl = Field("", description="Public base URL of the API. In the sandbox: http://localhost:<port>.")
-    pages_url: BaseUrl = Field("", description="Public base URL of the hosted pages. In the sandbox: the API's.")
-    provider_url: BaseUrl = Field("", description="Public base URL of the test payment provider. Sandbox only.")
+    api_url: BaseUrl = Field(
+        "", description="Public base URL of the API. Default in the sandbox: http://localhost:<port>."
+    )
+    pages_url: BaseUrl = Field(
+        "", description="Public base URL of the hosted pages. Default in the sandbox: the URL of the API."
+    )
+    provider_url: BaseUrl = Field(
+        "", description="Public base URL of the test payment provider. Only used in the sandbox."
+    )
     trusted_proxies: Annotated[
         list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(settings_values.parse_networks)
     ] = Field([], description="Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted, separated by commas.")
@@ -109,30 +120,34 @@ class Settings(BaseSettings):
     )
     stripe_fee: Annotated[str, Field(pattern=settings_values.FEE)] = Field(
         "290 USD:30",
-        description="Stripe's fee, for donors who cover it: basis points, then the fixed part by currency in minor "
-        "units.",
+        description="Stripe's fee, used when donors cover the fee: basis points, then the fixed amount for each "
+        "currency in minor units.",
     )
-    stripe_api_url: BaseUrl = Field("https://api.stripe.com", description="Base URL of Stripe's API, for tests.")
+    stripe_api_url: BaseUrl = Field(
+        "https://api.stripe.com", description="Base URL of Stripe's API. Change it only for tests."
+    )
     stripe_pages_url: BaseUrl = Field(
         "https://checkout.stripe.com",
-        description="Base URL of Stripe Checkout, or of the account's own domain.",
+        description="Base URL of Stripe Checkout, or of the Stripe account's custom domain.",
     )
 
     rate_limit_secret: Annotated[Rate | None, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
-        None, description="Limit per secret key. Default: 100/200, in the sandbox 25/50."
+        None,
+        description="Rate limit per secret key: requests per second, and burst. Default: 100/200, or 25/50 in the "
+        "sandbox.",
     )
     rate_limit_publishable: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
-        Rate(25, 50), description="Limit per publishable key: requests per second, and burst."
+        Rate(25, 50), description="Rate limit per publishable key: requests per second, and burst."
     )
     rate_limit_address: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
-        Rate(5, 20), description="Limit per client address with a publishable key."
+        Rate(5, 20), description="Rate limit per client IP address for requests with a publishable key."
     )
     rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
-        Rate(0.2, 20), description="Limit of invalid keys per client address. Each key counts once."
+        Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each key counts once."
     )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
         None,
-        description="Bearer token for `/metrics`. Without it, only this machine can read them.",
+        description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",
     )
 
     card_testing_limits: Literal["strict", "loose"] | None = Field(
@@ -144,10 +159,13 @@ class Settings(BaseSettings):
         0,
         ge=0,
         le=100_000,
-        description="Smallest disbursement, in minimum donations of its currency. 0 disburses any amount.",
+        description="Minimum amount of a disbursement, as a multiple of the currency's minimum donation. 0 means no "
+        "minimum.",
     )
     bank_accounts: Path | None = Field(
-        None, description="TOML file with your own bank accounts by currency, for disbursements and donors' transfers."
+        None,
+        description="TOML file with your own bank account for each currency, for disbursements and donors' bank "
+        "transfers.",
     )
     register_schedule: Path | None = Field(
         None, description="TOML file with the registers to refresh automatically, and their URLs."
@@ -159,36 +177,44 @@ class Settings(BaseSettings):
         None,
         ge=1,
         le=3650,
-        description="Maximum age of a register's data in days. Older data is shown as stale and decides nothing.",
+        description="Maximum age of a register's data in days. Older data is shown as stale and is not used for "
+        "automatic decisions.",
     )
     rejected_retention_days: int = Field(
         365,
         ge=30,
-        description="Days that documents and applicants' details are kept after a rejection, for appeals.",
+        description="Number of days that documents and applicants' details are kept for appeals after a rejection.",
     )
     accepted_retention_days: int = Field(
         2557,
         ge=30,
-        description="Days that documents and applicants' details are kept after an acceptance, as evidence (7 years).",
+        description="Number of days that documents and applicants' details are kept as evidence after an acceptance. "
+        "Default: 7 years.",
     )
     name_match_threshold: float | None = Field(
         None,
         ge=0.5,
         le=1,
-        description="How closely names must match to accept a validation request automatically, 0.5 to 1. "
-        "Default: a threshold measured to be right in 98 of 100 cases.",
+        description="How closely names must match for a validation request to be accepted automatically, from 0.5 to "
+        "1. Default: a threshold that was correct in 98 of 100 measured cases.",
     )
     operator_token: SecretStr | None = Field(
-        None, description="Personal token of the operator who runs a command. Default: a prompt at the terminal."
+        None,
+        description="Personal token of the operator who runs a command. If it is not set, the command prompts for "
+        "the token at the terminal.",
     )
     webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(settings_values.parse_words)] = Field(
-        [], description="IP addresses that webhooks are sent from, as shown to partners, separated by commas."
+        [], description="IP addresses that webhooks are sent from, separated by commas. They are shown to partners."
     )
     mail_url: SecretStr | None = Field(
-        None, description="An smtp:// or smtps:// server. The sandbox has a mailbox instead."
+        None,
+        description="URL of the mail server: smtp:// or smtps://. If it is not set, the sandbox stores emails in its "
+        "own mailbox.",
     )
-    mail_from: str = Field("", description="Sender of emails.")
-    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
+    mail_from: str = Field("", description="Sender of emails, such as Giving <giving@example.org>.")
+    log_level: str = Field(
+        "info", pattern="^(debug|info|warning|error)$", description="Log level: debug, info, warning or error."
+    )
 
     @field_validator(*REQUIRED_IN_PRODUCTION, mode="after")
     @classmethod

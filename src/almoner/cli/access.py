@@ -27,7 +27,7 @@ from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.validation.applications.configurations import service as configurations
 
 partners = typer.Typer(help="Manage partners and their settings.", no_args_is_help=True)
-keys = typer.Typer(help="Manage API keys of partners.", no_args_is_help=True)
+keys = typer.Typer(help="Manage partners' API keys.", no_args_is_help=True)
 
 LOGO_SIDE: Final = 320
 """Twice the pixels of the largest logo that the page shows."""
@@ -74,7 +74,7 @@ async def partner_of(tx: Tx, text: str) -> Partner:
 
 
 @partners.command("create")
-def create_partner(name: Annotated[str, typer.Argument(help="The name that donors see.")]) -> None:
+def create_partner(name: Annotated[str, typer.Argument(help="The partner's name, as shown to donors.")]) -> None:
     """Create a partner with a secret and a publishable key."""
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str, str]:
@@ -97,8 +97,8 @@ def create_partner(name: Annotated[str, typer.Argument(help="The name that donor
 def list_partners() -> None:
     """List partners, oldest first.
 
-    The last column is set while stolen cards are being tested on a partner's pages: until then, donors must enter a
-    code sent by email.
+    The `card testing until` column has a date while stolen cards are being tested on a partner's donation pages. Until
+    that date, donors must enter a code sent by email.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -116,12 +116,12 @@ def list_partners() -> None:
 def brand_partner(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     colour: Annotated[
-        str | None, typer.Option(help="A brand colour such as #0d5c4a. Pages adjust it for contrast.")
+        str | None, typer.Option(help="A brand colour, such as #0d5c4a. Hosted pages adjust it for contrast.")
     ] = None,
     logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG for a white background.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="A JPEG or PNG image for a white background.", exists=True, dir_okay=False)
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove colour and logo.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the colour and the logo.")] = False,
 ) -> None:
     """Set a partner's colour and logo on hosted pages."""
     if clear == (colour is not None or logo is not None):
@@ -147,12 +147,14 @@ def brand_partner(
 @partners.command("receipt-issuer")
 def name_issuer(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    name: Annotated[str | None, typer.Option(help="Who issues receipts. Empty: the partner itself.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="Prefix of receipt numbers, such as ACME. Empty: none.")] = None,
+    name: Annotated[str | None, typer.Option(help='Name of the receipt issuer. Use "" for the partner itself.')] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help='Prefix of receipt numbers, such as ACME. Use "" for no prefix.')
+    ] = None,
 ) -> None:
     """Show or set who issues a partner's receipts.
 
-    Numbering continues, and issued receipts do not change.
+    Receipts that were already issued do not change, and new receipts continue the numbering.
     """
 
     async def use(tx: Tx, officer: Caller | None = None) -> tuple[str, Issuer]:
@@ -173,22 +175,29 @@ def name_issuer(
 def set_giving(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     currency: Annotated[
-        list[str] | None, typer.Option(help="A settlement currency. Repeatable; replaces the current list.")
+        list[str] | None,
+        typer.Option(help="A settlement currency, such as GBP. Can be repeated. Replaces the current list."),
     ] = None,
     donors: Annotated[
         bool | None,
         typer.Option("--share-donors/--no-share-donors", help="Include donor details in API responses and events."),
     ] = None,
-    gift_aid: Annotated[bool | None, typer.Option(help="Require Gift Aid for GBP donations to UK charities.")] = None,
+    gift_aid: Annotated[
+        bool | None, typer.Option(help="Require a Gift Aid declaration for direct GBP donations to UK charities.")
+    ] = None,
     request_every: Annotated[
-        Every | None, typer.Option("--request-interval", help="How often to send donation requests.")
+        Every | None, typer.Option("--request-interval", help="How often donation requests are sent to the partner.")
     ] = None,
     request_least: Annotated[
         int | None,
-        typer.Option("--request-minimum", help="Smallest request, in multiples of the currency's minimum donation."),
+        typer.Option(
+            "--request-minimum",
+            help="Minimum amount of a donation request, as a multiple of the currency's minimum donation.",
+        ),
     ] = None,
     request_due: Annotated[
-        int | None, typer.Option("--request-due-days", help="Days to pay a donation request.")
+        int | None,
+        typer.Option("--request-due-days", help="Number of days that the partner has to pay a donation request."),
     ] = None,
 ) -> None:
     """Show or change a partner's donation settings."""
@@ -228,9 +237,11 @@ def set_giving(
 @keys.command("create")
 def create_key(
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="What the key is for.")],
-    kind: Annotated[KeyKind, typer.Option(help="The kind of key.")] = KeyKind.SECRET,
-    scope: Annotated[list[str] | None, typer.Option(help="A scope. Repeatable. Default: all of its kind.")] = None,
+    name: Annotated[str, typer.Option(help="A name that says what the key is for.")],
+    kind: Annotated[KeyKind, typer.Option(help="The type of key.")] = KeyKind.SECRET,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="A scope. Can be repeated. Default: all scopes of this type of key.")
+    ] = None,
 ) -> None:
     """Create a key. Its secret is shown only once."""
 
@@ -262,11 +273,11 @@ def list_keys(partner: PartnerId) -> None:
 @keys.command("rotate")
 def rotate_key(
     key: KeyId,
-    overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires, at most 168.")] = 24,
+    overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires (up to 168).")] = 24,
 ) -> None:
     """Replace a key with a new one that has the same scopes.
 
-    The old key keeps working until the overlap ends.
+    The old key keeps working for the number of hours set with --overlap-hours.
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:

@@ -21,8 +21,9 @@ commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_hel
 def apply() -> None:
     """Tag all organisations by this version's rules.
 
-    Imports tag organisations as they load them. Run this after an upgrade that changed tags or rules, and again if it
-    was interrupted. No events are sent; the history of each organisation shows its changes.
+    Imports tag the organisations that they load. Run this command after an upgrade that changed the tags or the rules.
+    If it is interrupted, run it again. No events are sent, but the changes are shown in the history of each
+    organisation.
     """
     line = Line()
 
@@ -50,10 +51,13 @@ def apply() -> None:
 @commands.command("suggest")
 def suggest(
     name: Annotated[str, typer.Argument(help="The name of the organisation.")],
-    activities: Annotated[str, typer.Option(help="Its own description of its activities.")] = "",
-    objects: Annotated[str, typer.Option(help="Its charitable objects.")] = "",
+    activities: Annotated[str, typer.Option(help="The organisation's own description of its activities.")] = "",
+    objects: Annotated[str, typer.Option(help="The organisation's charitable objects.")] = "",
 ) -> None:
-    """Suggest sub-tags for a description. Changes nothing."""
+    """Suggest sub-tags for a description.
+
+    This command changes nothing.
+    """
     found = service.suggest_sub_tags(name, activities, objects)
     if not found:
         typer.echo("No suggestions for this text.")

@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import ContactRefused, OfficialContact
 
-commands = typer.Typer(help="Contact addresses for agent verification.", no_args_is_help=True)
+commands = typer.Typer(help="Manage contact addresses for agent verification.", no_args_is_help=True)
 
 
 @commands.callback()
@@ -24,12 +24,12 @@ def agents() -> None:
 @commands.command("set-contact")
 def set_contact(
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
-    email: Annotated[str, typer.Argument(help="An office's email address, not a person's.")],
-    source: Annotated[str, typer.Option(help="Where its register publishes the address, such as a URL.")],
+    email: Annotated[str, typer.Argument(help="A shared office email address, not a personal one.")],
+    source: Annotated[str, typer.Option(help="Where the nonprofit's register publishes the address, such as a URL.")],
 ) -> None:
-    """Set the email address of a nonprofit's office.
+    """Set a nonprofit's contact email address.
 
-    Confirmation requests for its agents in review are sent to it at once.
+    If any of the nonprofit's agents are in review, their confirmation requests are sent to this address immediately.
     """
     where = source.strip()
     if not 1 <= len(where) <= 500:

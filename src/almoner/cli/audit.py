@@ -28,7 +28,8 @@ from almoner.platform.observability.telemetry import Telemetry
 commands = typer.Typer(help="Read, verify and sign the audit log.", no_args_is_help=True)
 
 PartnerId = Annotated[
-    str | None, typer.Option("--partner", help="A partner ID, or `deployment` for entries of no partner.")
+    str | None,
+    typer.Option("--partner", help="A partner ID, or `deployment` for entries that do not belong to a partner."),
 ]
 
 _TO_BEGIN: Final = timedelta(hours=2)
@@ -45,16 +46,24 @@ def _scope(ids: Ids, partner: str) -> UUID:
 def verify(
     partner: PartnerId = None,
     heads: Annotated[
-        Path | None, typer.Option("--heads", help="Folder of exported heads. Default: ALMONER_AUDIT_HEADS.")
+        Path | None,
+        typer.Option(
+            "--heads",
+            help="Folder with the exported heads (signed hashes of the newest entries). Default: ALMONER_AUDIT_HEADS.",
+        ),
     ] = None,
     without_heads: Annotated[
-        bool, typer.Option("--without-heads", help="Verify the database alone. Cannot detect a cut-off end.")
+        bool,
+        typer.Option(
+            "--without-heads",
+            help="Verify only the database. Deleted entries at the end of the log are then not detected.",
+        ),
     ] = False,
 ) -> None:
     """Verify that no entry has been tampered with.
 
-    Exits with status 1 if an entry was edited, deleted, inserted or moved. Changes nothing, so you can run it while the
-    service is running.
+    The exit status is 1 if an entry was edited, deleted, inserted or moved. The command changes nothing, so you can run
+    it while the service is running.
     """
     folder = None if without_heads else heads or settings.read_settings().audit_heads_folder
     gone = folder is not None and not folder.is_dir()
@@ -104,9 +113,9 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
 @commands.command("list")
 def list_entries(
     partner: PartnerId = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Maximum number of rows.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Maximum number of rows to show.")] = 50,
 ) -> None:
-    """List entries, newest first."""
+    """List audit log entries, newest first."""
 
     async def show(tx: Tx) -> None:
         scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
@@ -120,7 +129,7 @@ def list_entries(
 
 @commands.command("public-key")
 def public_key() -> None:
-    """Print the public key (PEM) that verifies heads."""
+    """Print the public key (PEM) for verifying the log."""
 
     async def show(db: Database) -> bytes:
         public = audit_heads.signing_key(db.deployment.vault).public_key()
@@ -131,9 +140,10 @@ def public_key() -> None:
 
 @commands.command("sign")
 def sign() -> None:
-    """Sign and export the heads of changed chains now.
+    """Sign and export the newest audit log entries.
 
-    A worker does so every five minutes anyway.
+    The signed heads (the hash of the newest entry of each partner's log) are written to the ALMONER_AUDIT_HEADS folder.
+    A worker also does this automatically every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
 

@@ -43,11 +43,11 @@ def import_statement(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="A camt.053 file, or a CSV file with --mapping.")
     ],
-    mapping: Annotated[Path | None, typer.Option(help="A TOML file that maps the columns of the CSV file.")] = None,
+    mapping: Annotated[Path | None, typer.Option(help="TOML file that maps the columns of the CSV file.")] = None,
 ) -> None:
     """Import a bank statement and match its lines.
 
-    Matches all open lines to donation requests, provider payouts, disbursements and donors' transfers.
+    All unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
     """
     content, line = file.read_bytes(), Line()
     ours = settings.read_settings().bank_accounts
@@ -86,7 +86,7 @@ def import_statement(
 @commands.command("lines")
 def list_lines(
     every: Annotated[bool, typer.Option("--all", help="Include matched and dismissed lines, newest first.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List unmatched statement lines, oldest first."""
 
@@ -117,10 +117,10 @@ def _why(reason: OpenReason, refusal: str | None) -> str:
 
 
 @commands.command("gaps")
-def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
     """List gaps between bank statements.
 
-    A gap is a statement whose opening balance is not the closing balance of another one.
+    There is a gap if the opening balance of a statement is not the closing balance of any other statement.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -139,7 +139,10 @@ def _gap(tx: Tx, one: StatementGap) -> list[object]:
 def explain(
     what: Annotated[
         str,
-        typer.Argument(help="A statement ID from `gaps`, or a report from `provider-payouts`."),
+        typer.Argument(
+            help="A statement ID, from `almoner bank-statements gaps`, or PROVIDER/REFERENCE, from "
+            "`almoner bank-statements provider-payouts`."
+        ),
     ],
     note: Note,
 ) -> None:
@@ -166,8 +169,10 @@ def explain(
 
 
 @commands.command("provider-payouts")
-def list_provider_payouts(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
-    """List provider payouts without a bank line."""
+def list_provider_payouts(
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+) -> None:
+    """List provider payouts that match no statement line."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)]
@@ -184,14 +189,22 @@ def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
 @commands.command("match")
 def match(
     line: LineId,
-    request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that it pays.")] = None,
-    donation: Annotated[str | None, typer.Option(help="The donation that it pays or refunds.")] = None,
-    provider_payout: Annotated[
-        str | None, typer.Option(help="The provider payout, as PROVIDER/REFERENCE from `provider-payouts`.")
+    request: Annotated[
+        str | None, typer.Option(help="Reference or ID of the donation request that the line pays.")
     ] = None,
-    disbursement: Annotated[str | None, typer.Option(help="The disbursement that it sends or returns.")] = None,
+    donation: Annotated[str | None, typer.Option(help="ID of the donation that the line pays or refunds.")] = None,
+    provider_payout: Annotated[
+        str | None,
+        typer.Option(help="Provider payout as PROVIDER/REFERENCE, from `almoner bank-statements provider-payouts`."),
+    ] = None,
+    disbursement: Annotated[
+        str | None, typer.Option(help="ID of the disbursement that the line sends or returns.")
+    ] = None,
 ) -> None:
-    """Match a line by hand. Name exactly one record."""
+    """Match a statement line to a record manually.
+
+    Specify exactly one of --request, --donation, --provider-payout and --disbursement.
+    """
     reported = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
     given = {name: value for name, value in reported.items() if value is not None}
     if len(given) != 1:
@@ -227,7 +240,10 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 @commands.command("dismiss")
 def dismiss(line: LineId, note: Note) -> None:
-    """Dismiss a line, such as a bank fee. Books nothing."""
+    """Dismiss a statement line, such as a bank fee.
+
+    A dismissed line is not booked in the ledger.
+    """
 
     async def use(tx: Tx, officer: Caller) -> None:
         try:

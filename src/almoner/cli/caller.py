@@ -26,7 +26,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
 
-Note = Annotated[str, typer.Option("--note", help="The evidence or where it is kept, at most 2000 characters.")]
+Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept (up to 2,000 characters).")]
 Result = TypeVar("Result")
 
 _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"

@@ -28,7 +28,7 @@ _OURS = (
 def clean() -> None:
     """Delete the sandbox's data.
 
-    Deletes the embedded database, sandbox.json, secrets and logs. Touches no other database.
+    Deletes the embedded database, sandbox.json, secrets, logs and stored files. No other database is changed.
     """
     given = settings.read_settings()
     if not given.data_dir.exists():

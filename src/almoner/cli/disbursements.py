@@ -63,8 +63,8 @@ def rules() -> DisbursementRules:
 def run() -> None:
     """Send all disbursements that are ready.
 
-    Shows what is still waiting, and why. In the sandbox, disbursements are confirmed at once; in production, record the
-    bank's confirmation with `confirm`.
+    Shows which disbursements are still waiting, and why. In the sandbox, disbursements are confirmed immediately. In
+    production, record the bank's confirmation with `almoner disbursements confirm`.
     """
     line = Line()
 
@@ -111,8 +111,10 @@ def _many(count: int, what: str) -> str:
 
 @commands.command("list")
 def list_disbursements(
-    status: Annotated[str | None, typer.Option(help="PENDING, SENT, PAID or RETURNED.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    status: Annotated[
+        str | None, typer.Option(help="Show only disbursements that are PENDING, SENT, PAID or RETURNED.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List disbursements, newest first."""
     wanted = _status(status)
@@ -144,12 +146,14 @@ async def _row(tx: Tx, payout: Disbursement) -> list[object]:
 def show(
     disbursement: DisbursementId,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Write all donations to this CSV file, for the nonprofit.")
+        Path | None,
+        typer.Option("--csv", help="Write all donations to this CSV file. You can send it to the nonprofit."),
     ] = None,
 ) -> None:
     """Show a disbursement and its donations.
 
-    Names donors, unless they gave anonymously, and their messages to the nonprofit.
+    The list of donations includes donors' messages to the nonprofit, and the names of donors who did not give
+    anonymously.
     """
 
     async def use(database: Database) -> None:
@@ -191,16 +195,19 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
 @commands.command("remittance")
 def remittance(
     disbursement: DisbursementId,
-    pdf: Annotated[Path, typer.Option("--pdf", help="The file to write. It must not exist.")],
+    pdf: Annotated[Path, typer.Option("--pdf", help="File to write. The file must not exist yet.")],
     language: Annotated[
         str | None,
-        typer.Option("--language", help="Such as de. Default: the nonprofit's country's."),
+        typer.Option(
+            "--language",
+            help="Language of the statement, such as de. Default: the language of the nonprofit's country.",
+        ),
     ] = None,
 ) -> None:
     """Write the remittance statement for the nonprofit.
 
-    Lists its donations, deductions and the total. Anonymous donors are not named. The same disbursement always gives
-    the same document.
+    The statement lists the donations, the deductions and the total. Anonymous donors are not named. If you write the
+    statement again, the document is identical.
     """
     outputs.ensure_new(pdf)
 
@@ -239,14 +246,15 @@ def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> st
 def confirm(
     disbursement: DisbursementId,
     note: Annotated[
-        str | None, typer.Option("--note", help="Where you saw it. Required if two people must confirm.")
+        str | None,
+        typer.Option("--note", help="Where you saw that the bank paid. Required if two people must confirm."),
     ] = None,
 ) -> None:
     """Record that the bank has paid a disbursement.
 
-    Its donations become DISBURSED. A disbursement in a released payment file needs one finance operator. For others,
-    two operators run the same command above the limit for one person, which is `single_approval_limit` in
-    ALMONER_BANK_ACCOUNTS (default: 0).
+    The status of its donations becomes DISBURSED. If the disbursement is in a released payment file, one finance
+    operator can confirm it. Otherwise, two finance operators must each run this command if the amount is above
+    `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS. The default limit is 0.
     """
     reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
 
@@ -299,11 +307,12 @@ def _alone(currency: str) -> int:
 @commands.command("mark-returned")
 def mark_returned(
     disbursement: DisbursementId,
-    reason: Annotated[str, typer.Option(help=f"The bank's reason, at most {MAX_REASON_LENGTH} characters.")],
+    reason: Annotated[str, typer.Option(help=f"The bank's reason (up to {MAX_REASON_LENGTH} characters).")],
 ) -> None:
     """Record that the bank returned a disbursement.
 
-    Use it for one that was never sent, too. Its donations go into the next disbursement, which is on hold.
+    You can also use this for a disbursement that was never sent. Its donations are added to the next disbursement,
+    which is put on hold.
     """
 
     async def use(database: Database) -> Disbursement:
@@ -324,7 +333,9 @@ def mark_returned(
 
 
 OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
-PartnerId = Annotated[str | None, typer.Option("--partner", help="Only this partner's donations. Default: all.")]
+PartnerId = Annotated[
+    str | None, typer.Option("--partner", help="Apply to this partner's donations only. Default: all partners.")
+]
 
 
 @commands.command("hold")
@@ -348,8 +359,9 @@ def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) ->
 def release(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
     """Release all holds on an organisation.
 
-    The next run sends what is waiting. Whoever placed a hold cannot release it alone; in production, two finance
-    operators run the same command.
+    The next `almoner disbursements run` sends the disbursements. The person who placed a hold cannot release it on
+    their own. If two-person approval is on, as it is by default in production, two finance operators must each run this
+    command.
     """
     reported = note.strip()
     whose = f" for {partner}" if partner else ""
@@ -396,7 +408,7 @@ def _found(organisation: str) -> Iterator[None]:
 
 @commands.command("holds")
 def list_holds() -> None:
-    """List holds, oldest first."""
+    """List holds on disbursements, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
         held = await disbursements.active_holds(tx)

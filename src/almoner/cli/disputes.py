@@ -22,7 +22,7 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="Payments disputed by donors' banks (chargebacks).", no_args_is_help=True)
+commands = typer.Typer(help="Manage payment disputes (chargebacks).", no_args_is_help=True)
 
 _TYPE: Final = "dispute"
 _OPEN: Final = ("open",)
@@ -33,7 +33,7 @@ DisputeId = Annotated[str, typer.Argument(help="Dispute ID, from `almoner disput
 @commands.command("list")
 def list_disputes(
     every: Annotated[bool, typer.Option("--all", help="Include won and lost disputes.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List disputes, newest first."""
 
@@ -93,7 +93,7 @@ def _subject(tx: Tx, one: Dispute) -> str | None:
 def mark_won(dispute: DisputeId, note: Note) -> None:
     """Record that a dispute was won.
 
-    Use it if the provider does not report the outcome. The donation is disbursed as usual.
+    Use this if the payment provider does not report the outcome. The donation is disbursed as usual.
     """
     _decide(dispute, "won", "dispute.won", note)
 
@@ -102,7 +102,7 @@ def mark_won(dispute: DisputeId, note: Note) -> None:
 def mark_lost(dispute: DisputeId, note: Note) -> None:
     """Record that a dispute was lost.
 
-    Use it if the provider does not report the outcome. The donation counts as refunded.
+    Use this if the payment provider does not report the outcome. The donation counts as refunded.
     """
     _decide(dispute, "lost", "dispute.lost", note)
 
@@ -127,7 +127,7 @@ def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
 def refresh(dispute: DisputeId) -> None:
     """Fetch a dispute's status from the payment provider.
 
-    A worker does so every day anyway.
+    A worker also does this automatically every day.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:

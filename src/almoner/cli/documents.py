@@ -15,14 +15,14 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import Blobs, TrashedBlob
 from almoner.validation.applications.documents import service as documents
 
-commands = typer.Typer(help="Restore files from the document storage's trash.", no_args_is_help=True)
+commands = typer.Typer(help="Restore deleted documents' files from the trash.", no_args_is_help=True)
 
 
 @commands.command("trash")
 def trash() -> None:
     """List files in the trash.
 
-    These files belong to no document. Each is deleted after 30 days.
+    These files do not belong to any document. Each file is deleted after 30 days.
     """
 
     async def found(database: Database) -> list[TrashedBlob]:
@@ -33,10 +33,10 @@ def trash() -> None:
 
 
 @commands.command("restore")
-def restore(key: Annotated[str, typer.Argument(help="Key, from `almoner documents trash`.")]) -> None:
+def restore(key: Annotated[str, typer.Argument(help="Key of the file, from `almoner documents trash`.")]) -> None:
     """Restore a file from the trash.
 
-    Restore its document in the database first.
+    Before you run this command, restore the document of the file in the database.
     """
 
     async def bring_back(database: Database) -> None:

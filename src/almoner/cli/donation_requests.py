@@ -19,16 +19,16 @@ from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
-commands = typer.Typer(help="Request payment of direct donations from partners.", no_args_is_help=True)
+commands = typer.Typer(help="Invoice partners for donations they collected.", no_args_is_help=True)
 
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
 
 @commands.command("run")
 def run() -> None:
     """Create donation requests for completed periods.
 
-    A worker does so after midnight (UTC) every day anyway.
+    A worker also does this automatically every day after midnight UTC.
     """
 
     async def use(database: Database) -> tuple[RunResult, list[str]]:
@@ -78,12 +78,13 @@ def record_payment(
     money: Annotated[str, typer.Argument(metavar="AMOUNT", help="The amount received, such as 1234.50.")],
     currency: Annotated[str, typer.Argument(help="The currency, such as GBP.")],
     bank_reference: Annotated[
-        str, typer.Option(help=f"The bank's reference, at most {MAX_BANK_REFERENCE} characters.")
+        str, typer.Option(help=f"The bank's reference for the payment (up to {MAX_BANK_REFERENCE} characters).")
     ],
 ) -> None:
     """Record a partner's payment of a donation request.
 
-    Allocates it to donations, oldest first. An overpayment is held.
+    The payment is allocated to the donations of the request, oldest first. An overpayment is held until you apply or
+    return it.
     """
     paid = read(money, currency)
 
@@ -146,12 +147,12 @@ def list_overpayments(limit: Limit = 100) -> None:
 @commands.command("apply-overpayment")
 def apply_overpayment(
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
-    request: Annotated[str, typer.Argument(help="Reference or ID of another donation request to the same partner.")],
+    request: Annotated[str, typer.Argument(help="Reference or ID of another donation request for the same partner.")],
     note: Note,
 ) -> None:
     """Apply an overpayment to another donation request.
 
-    The request must be of the same partner. What is left stays held.
+    Both donation requests must belong to the same partner. Any remaining amount is still held.
     """
 
     async def use(database: Database) -> RequestPayment:
@@ -190,7 +191,7 @@ def return_overpayment(
 ) -> None:
     """Record that you returned an overpayment.
 
-    Use it after a bank transfer to the partner.
+    Use this after you return the money to the partner by bank transfer.
     """
     reported = note.strip()
 

@@ -19,14 +19,14 @@ commands = typer.Typer(help="Reassign donations to another organisation.", no_ar
 
 @commands.command("reassign")
 def reassign(
-    donation: Annotated[str, typer.Argument(help="ID of a donation in RECEIVED_PAYMENT.")],
+    donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
-    reason: Annotated[ReassignmentGround, typer.Option(help="The reason that the donor is given.")],
-    note: Annotated[str, typer.Option(help=f"The evidence, at most {MAX_REASON_LENGTH} characters.")],
+    reason: Annotated[ReassignmentGround, typer.Option(help="The reason given to the donor.")],
+    note: Annotated[str, typer.Option(help=f"The evidence (up to {MAX_REASON_LENGTH} characters).")],
 ) -> None:
     """Reassign a donation to another organisation.
 
-    Everything still owed of it goes to the new organisation. The partner and the donor are notified.
+    The amount of the donation, minus any refunds, goes to the new organisation. The partner and the donor are notified.
     """
 
     async def use(tx: Tx, officer: Caller) -> Donation:

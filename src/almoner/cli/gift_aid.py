@@ -14,7 +14,7 @@ from almoner.kit.errors import NotFound
 from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="Gift Aid declarations and claims.", no_args_is_help=True)
+commands = typer.Typer(help="Manage Gift Aid declarations and claims.", no_args_is_help=True)
 commands.add_typer(claims, name="claims")
 
 
@@ -22,7 +22,8 @@ commands.add_typer(claims, name="claims")
 def cancel_declaration(
     declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
-        str | None, typer.Option("--from", help="Date or time from which it no longer applies. Default: now.")
+        str | None,
+        typer.Option("--from", help="Date or time from which the declaration no longer applies. Default: now."),
     ] = None,
 ) -> None:
     """Record that a donor cancelled a declaration."""

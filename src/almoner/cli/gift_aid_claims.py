@@ -28,7 +28,7 @@ from almoner.kit.time import iso, parse_day_or_moment
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-claims = typer.Typer(help="Gift Aid claims to HMRC.", no_args_is_help=True)
+claims = typer.Typer(help="Manage Gift Aid claims to HMRC.", no_args_is_help=True)
 
 Found = TypeVar("Found")
 
@@ -37,26 +37,28 @@ _SHOWN: Final = 20
 """The most left-out donations that are printed; the rest is counted."""
 
 ClaimId = Annotated[str, typer.Argument(help="Claim ID, from `almoner gift-aid claims list`.")]
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
-Charity = Annotated[str | None, typer.Option("--organisation", help="Only this organisation.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
+Charity = Annotated[
+    str | None, typer.Option("--organisation", help="Organisation ID of the charity to show. Default: all charities.")
+]
 
 
 @claims.command("draft")
 def draft(
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
-        str | None, typer.Option(help="Only donations made before this date or time (UTC). Default: now.")
+        str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
     ] = None,
     year_end: Annotated[
-        str, typer.Option(help="Last day of the charity's accounting year, as MM-DD. For a trust: 04-05.")
+        str, typer.Option(help="Last day of the charity's accounting year, as MM-DD. Use 04-05 for a trust.")
     ] = "04-05",
     aggregate: Annotated[
-        bool, typer.Option("--aggregate", help="Aggregate donations of at most 20 GBP, without donor names.")
+        bool, typer.Option("--aggregate", help="Combine donations of up to 20 GBP each, without donor names.")
     ] = False,
 ) -> None:
     """Draft a claim for a charity.
 
-    Lists donations that HMRC would reject, and why. They are left out.
+    Donations that HMRC would reject are not included in the claim. The command lists these donations and the reasons.
     """
     year = _year_end(year_end)
 
@@ -141,7 +143,7 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
 def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
     """List adjustments to claims, newest first.
 
-    An adjustment is a claimed donation that was refunded, reassigned, or lost its declaration.
+    An adjustment is recorded if a claimed donation is refunded or reassigned, or if its declaration no longer applies.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -164,11 +166,13 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
 @claims.command("schedule")
 def schedule(
     claim: ClaimId,
-    out: Annotated[Path | None, typer.Option(help="A new file to write. Default: standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. The file must not exist yet. Default: standard output.")
+    ] = None,
 ) -> None:
-    """Export the schedule of a claim as CSV for HMRC.
+    """Export a claim's schedule as a CSV file for HMRC.
 
-    It has the columns of HMRC's spreadsheet, and names the donors.
+    The file has the columns of HMRC's schedule spreadsheet, and includes donors' names.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -198,11 +202,11 @@ def _or_nothing(out: Path, written: Callable[[], str]) -> str:
 
 @claims.command("mark-submitted")
 def mark_submitted(
-    claim: ClaimId, reference: Annotated[str, typer.Option(help="HMRC's reference of the claim.")]
+    claim: ClaimId, reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")]
 ) -> None:
     """Record that a claim was submitted to HMRC.
 
-    Donations refunded in the meantime are deducted from the next claim.
+    Donations refunded since the claim was drafted are deducted from the next claim.
     """
     _move(
         claim,
@@ -214,7 +218,9 @@ def mark_submitted(
 @claims.command("mark-paid")
 def mark_paid(
     claim: ClaimId,
-    amount: Annotated[str | None, typer.Option(help="The amount paid in GBP, if not the full amount due.")] = None,
+    amount: Annotated[
+        str | None, typer.Option(help="The amount paid in GBP. Required only if it is not the full amount due.")
+    ] = None,
     note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
 ) -> None:
     """Record that HMRC has paid the charity."""
@@ -229,7 +235,7 @@ def mark_paid(
 def mark_rejected(claim: ClaimId, note: Note) -> None:
     """Record that HMRC rejected a claim.
 
-    Its donations can be claimed again.
+    The donations in the claim can be claimed again.
     """
     _move(
         claim,
@@ -240,7 +246,10 @@ def mark_rejected(claim: ClaimId, note: Note) -> None:
 
 @claims.command("withdraw")
 def withdraw(claim: ClaimId, note: Note) -> None:
-    """Withdraw a draft. Its donations can be claimed again."""
+    """Withdraw a draft claim.
+
+    The donations in the claim can be claimed again.
+    """
     _move(
         claim,
         "gift_aid_claim.withdrawn",

@@ -17,11 +17,13 @@ from almoner.kit.text import to_one_line
 from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
-commands = typer.Typer(help="Manage members of partners, their roles and SSO.", no_args_is_help=True)
+commands = typer.Typer(help="Manage partners' members, their roles and SSO.", no_args_is_help=True)
 commands.add_typer(sso.commands, name="sso")
 
 PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, from `almoner partners list`.")]
-Roles = Annotated[list[str] | None, typer.Option("--role", help=f"A role. Repeatable: {', '.join(MEMBER_ROLES)}.")]
+Roles = Annotated[
+    list[str] | None, typer.Option("--role", help=f"A role. Can be repeated. One of: {', '.join(MEMBER_ROLES)}.")
+]
 
 _NONE: Final = "none"
 _MOST: Final = 1000
@@ -30,14 +32,14 @@ _MOST: Final = 1000
 @commands.command("add")
 def add_member(
     partner: PartnerId,
-    email: Annotated[str, typer.Argument(help="Email address for the invitation.")],
+    email: Annotated[str, typer.Argument(help="Email address to send the invitation to.")],
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
     role: Roles = None,
-    user_name: Annotated[str | None, typer.Option(help="Name to sign in with. Default: the email address.")] = None,
+    user_name: Annotated[str | None, typer.Option(help="User name for signing in. Default: the email address.")] = None,
 ) -> None:
     """Add a member and email them an invitation.
 
-    Without a role, they see only their own account.
+    A member without a role can only see their own account.
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
@@ -73,11 +75,13 @@ def update(
     partner: PartnerId,
     member: Member,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
-    email: Annotated[str | None, typer.Option(help="New email address. The old one is notified.")] = None,
+    email: Annotated[
+        str | None, typer.Option(help="New email address. The old address is notified of the change.")
+    ] = None,
 ) -> None:
     """Change a member's name or email address.
 
-    A member who signs in with the old address signs in with the new one.
+    If the member signs in with their email address, they must sign in with the new address from now on.
     """
     if name is None and email is None:
         raise typer.BadParameter("give --name, --email or both")
@@ -96,11 +100,11 @@ def set_roles(
     partner: PartnerId,
     member: Member,
     role: Roles = None,
-    none: Annotated[bool, typer.Option("--none", help="Remove all granted roles.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Remove all roles granted to the member.")] = False,
 ) -> None:
     """Replace the roles granted to a member.
 
-    Roles from SSO and from groups do not change.
+    Roles that the member has from SSO or from groups do not change.
     """
     if none == bool(role):
         raise typer.BadParameter("give --role at least once, or --none")
@@ -115,7 +119,10 @@ def set_roles(
 
 @commands.command("resend-invitation")
 def resend_invitation(partner: PartnerId, member: Member) -> None:
-    """Send a new invitation. The old link stops working."""
+    """Send a member a new invitation.
+
+    The link in the old invitation stops working.
+    """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
         scope = await partner_of(tx, partner)
@@ -153,7 +160,7 @@ def activate(partner: PartnerId, member: Member) -> None:
 def remove(partner: PartnerId, member: Member) -> None:
     """Remove a member and their credentials.
 
-    The audit log keeps what they did.
+    The member's past actions are kept in the audit log.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -168,7 +175,7 @@ def remove(partner: PartnerId, member: Member) -> None:
 def reset_second_factor(partner: PartnerId, member: Member) -> None:
     """Reset a member's password and second factor.
 
-    Follow docs/runbooks/lost-second-factor.md first.
+    Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[Person, str | None]:
@@ -205,7 +212,9 @@ def list_groups(partner: PartnerId) -> None:
 def map_group(
     partner: PartnerId,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
-    role: Annotated[str, typer.Argument(metavar="ROLE", help=f"{', '.join(MEMBER_ROLES)}, or {_NONE}.")],
+    role: Annotated[
+        str, typer.Argument(metavar="ROLE", help=f"The role: {', '.join(MEMBER_ROLES)}, or {_NONE} for no role.")
+    ],
 ) -> None:
     """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]

@@ -16,8 +16,8 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="Manage operators, their roles and tokens.", no_args_is_help=True)
-tokens = typer.Typer(help="Personal tokens for commands.", no_args_is_help=True)
-approvals = typer.Typer(help="Actions that wait for a second operator.", no_args_is_help=True)
+tokens = typer.Typer(help="Manage operators' personal tokens.", no_args_is_help=True)
+approvals = typer.Typer(help="Show actions that need a second operator.", no_args_is_help=True)
 commands.add_typer(tokens, name="tokens")
 
 
@@ -38,8 +38,8 @@ class RoleName(StrEnum):
 
 _INVITED: Final = "We emailed a single-use link that expires in 7 days."
 
-OperatorId = Annotated[str, typer.Argument(help="Operator ID or email, from `almoner operators list`.")]
-Roles = Annotated[list[RoleName], typer.Option("--role", help="A role. Repeatable.")]
+OperatorId = Annotated[str, typer.Argument(help="Operator ID or email address, from `almoner operators list`.")]
+Roles = Annotated[list[RoleName], typer.Option("--role", help="A role. Can be repeated.")]
 _ROLES: dict[RoleName, OperatorRole] = {
     RoleName.REVIEWER: "reviewer",
     RoleName.FINANCE: "finance",
@@ -49,13 +49,14 @@ _ROLES: dict[RoleName, OperatorRole] = {
 
 @commands.command("add")
 def add_operator(
-    email: Annotated[str, typer.Argument(help="Email address to sign in with.")],
+    email: Annotated[str, typer.Argument(help="Email address for signing in.")],
     role: Roles,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
 ) -> None:
     """Add an operator and email them an invitation.
 
-    The first operator must be an administrator, and also gets a token, which is shown only once.
+    The first operator must be an administrator. The command also shows a personal token for the first operator. The
+    token is shown only once.
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str | None]:
@@ -76,7 +77,10 @@ def add_operator(
 
 @commands.command("resend-invitation")
 def resend_invitation(operator: OperatorId) -> None:
-    """Send a new invitation. The old link stops working."""
+    """Send an operator a new invitation.
+
+    The link in the old invitation stops working.
+    """
 
     async def use(tx: Tx, officer: Caller) -> None:
         await operators.resend_invitation(tx, officer.by, await _id(tx, operator))
@@ -108,7 +112,10 @@ def list_operators() -> None:
 
 @commands.command("set-roles")
 def set_roles(operator: OperatorId, role: Roles) -> None:
-    """Replace another operator's roles."""
+    """Replace another operator's roles.
+
+    You cannot change your own roles.
+    """
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
@@ -121,7 +128,8 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
 def deactivate(operator: OperatorId) -> None:
     """Deactivate an operator.
 
-    Ends their sessions, tokens and first approvals at once. Their decisions stay.
+    The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator made stay in
+    effect.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -134,7 +142,7 @@ def deactivate(operator: OperatorId) -> None:
 def activate(operator: OperatorId) -> None:
     """Activate a deactivated operator.
 
-    Their old tokens stay revoked.
+    The operator's old tokens stay revoked.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -150,7 +158,7 @@ def _stated(tx: Tx, person: Person, what: str) -> str:
 @commands.command("update")
 def update(
     operator: OperatorId,
-    email: Annotated[str | None, typer.Option(help="New email address to sign in with.")] = None,
+    email: Annotated[str | None, typer.Option(help="New email address for signing in.")] = None,
     name: Annotated[str | None, typer.Option(help="New full name.")] = None,
 ) -> None:
     """Change an operator's email address or name."""
@@ -168,7 +176,7 @@ def update(
 def reset_second_factor(operator: OperatorId) -> None:
     """Reset an operator's password and second factor.
 
-    Follow docs/runbooks/lost-second-factor.md first.
+    Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -181,12 +189,16 @@ def reset_second_factor(operator: OperatorId) -> None:
 @commands.command("two-person-approval")
 def two_person_approval(
     switch: Annotated[
-        Switch | None, typer.Argument(help="Default: show the current setting.", show_default=False)
+        Switch | None,
+        typer.Argument(
+            help="Whether two operators are required. Default: show the current setting.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Require two operators for approvals and releases.
 
-    By default, production requires two and the sandbox one.
+    Applies to approving verifications and to releasing holds on disbursements. By default, two operators are required
+    in production and one in the sandbox.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -200,7 +212,7 @@ def two_person_approval(
 
 @tokens.command("list")
 def list_tokens(
-    operator: Annotated[str | None, typer.Argument(help="Only this operator.")] = None,
+    operator: Annotated[str | None, typer.Argument(help="Show only this operator's tokens.")] = None,
 ) -> None:
     """List tokens, newest first."""
 
@@ -226,7 +238,10 @@ def list_tokens(
 def revoke_token(
     token: Annotated[str, typer.Argument(help="Token ID, from `almoner operators tokens list`.")],
 ) -> None:
-    """Revoke a token: your own, or any as an administrator."""
+    """Revoke a personal token.
+
+    You can revoke your own tokens. Administrators can revoke the tokens of any operator.
+    """
 
     async def use(database: Database) -> None:
         async with operator_transaction(database) as (tx, officer):
@@ -242,7 +257,7 @@ def revoke_token(
 
 @approvals.command("list")
 def list_approvals() -> None:
-    """List actions that wait for a second operator."""
+    """List actions that need a second operator."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [

@@ -28,32 +28,36 @@ MAX_NOTE_LENGTH: Final = 2000
 MAX_WEBSITE_LENGTH: Final = 255
 _REVIEWER: Final = "reviewer"
 
-commands = typer.Typer(help="Branding and search index of nonprofits.", no_args_is_help=True)
+commands = typer.Typer(help="Manage nonprofits' branding and search index.", no_args_is_help=True)
 
 _File = tuple[Path, bytes]
-_Pictures = typer.Option(help="A JPEG or PNG. Repeatable; replaces the current images.", exists=True, dir_okay=False)
+_Pictures = typer.Option(
+    help="A JPEG or PNG image. Can be repeated. Replaces the current images.", exists=True, dir_okay=False
+)
 
 
 @commands.callback()
 def organisations() -> None:
-    """Branding and search index of nonprofits."""
+    """Manage nonprofits' branding and search index."""
 
 
 @commands.command("brand")
 def brand_organisation(
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
-    name: Annotated[str | None, typer.Option(help="Display name. Empty: the name in the register.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it does. Empty: the text in the register.")] = None,
+    name: Annotated[str | None, typer.Option(help='Display name. Use "" for the name in the register.')] = None,
+    description: Annotated[
+        str | None, typer.Option(help='What the organisation does. Use "" for the text in the register.')
+    ] = None,
     logo: Annotated[
-        Path | None, typer.Option(help="A JPEG or PNG for a white background.", exists=True, dir_okay=False)
+        Path | None, typer.Option(help="A JPEG or PNG image for a white background.", exists=True, dir_okay=False)
     ] = None,
     image: Annotated[list[Path] | None, _Pictures] = None,
-    colour: Annotated[str | None, typer.Option(help="A brand colour such as #0d5c4a.")] = None,
+    colour: Annotated[str | None, typer.Option(help="A brand colour, such as #0d5c4a.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all branding.")] = False,
 ) -> None:
     """Set an organisation's name, text, images and colour.
 
-    Options that you leave out do not change.
+    Options that you leave out keep their current values.
     """
     if clear != all(given is None for given in (name, description, logo, image, colour)):
         raise typer.BadParameter("give a name, a description, a logo, images or a colour, or --clear alone")
@@ -94,8 +98,8 @@ def brand_organisation(
 def reindex() -> None:
     """Rebuild the search index of all organisations.
 
-    Use this when `almoner selfcheck` reports problems with search. Searches keep working while it runs. Imports wait
-    while words are counted. Run it again if it was interrupted.
+    Use this when `almoner selfcheck` reports problems with search. Searches keep working during the rebuild, but
+    imports have to wait for part of it. If the command is interrupted, run it again.
     """
     line = Line()
 
@@ -127,13 +131,16 @@ def publish_organisation(
     organisation: Annotated[str, typer.Argument(help="Organisation ID, from an accepted validation request.")],
     note: Note,
     website: Annotated[
-        list[str] | None, typer.Option(help="A website that you checked is its own. Agents are matched by it.")
+        list[str] | None,
+        typer.Option(
+            help="A website that you have checked belongs to the organisation. Used to verify agents. Can be repeated."
+        ),
     ] = None,
 ) -> None:
     """Publish a partner's organisation to all partners.
 
-    Use it for an accepted organisation that no loaded register lists. The website that the partner gave is not
-    published: pass it with --website once you have checked it.
+    Use this for an accepted organisation that is not in any loaded register. The website given by the partner is not
+    published. To publish a website, check that it belongs to the organisation and add it with --website.
     """
     reported = note.strip()
     websites = [one.strip() for one in website or ()]

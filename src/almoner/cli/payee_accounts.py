@@ -25,7 +25,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
-commands = typer.Typer(help="Approve bank accounts of nonprofits.", no_args_is_help=True)
+commands = typer.Typer(help="Approve nonprofits' bank accounts.", no_args_is_help=True)
 
 _TYPE = "payeeaccount"
 
@@ -48,14 +48,12 @@ _STORED: Final[Mapping[Status, PayeeStatus]] = {
 _SHOWN: Final = {stored: shown.value for shown, stored in _STORED.items()}
 
 AccountId = Annotated[str, typer.Argument(help="Account ID, from `almoner payee-accounts list`.")]
-Bank = Annotated[str | None, typer.Option(help="If the account has one.")]
-Part = Annotated[str | None, typer.Option(help="Of the holder's address.")]
 
 
 @commands.command("list")
 def list_accounts(
-    status: Annotated[Status | None, typer.Option(help="Only this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    status: Annotated[Status | None, typer.Option(help="Show only accounts with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List payee accounts, newest first."""
 
@@ -138,25 +136,26 @@ def show(account: AccountId) -> None:
 def propose(
     organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
     currency: Annotated[str, typer.Option(help="The account's currency, such as EUR.")],
-    holder: Annotated[str, typer.Option(help="The account holder, as the bank has it.")],
-    town: Annotated[str, typer.Option(help="Of the holder's address.")],
-    country: Annotated[str, typer.Option(help="Of the holder's address, such as DEU.")],
+    holder: Annotated[str, typer.Option(help="Name of the account holder, as registered with the bank.")],
+    town: Annotated[str, typer.Option(help="Town of the account holder's address.")],
+    country: Annotated[str, typer.Option(help="Country of the account holder's address, such as DEU.")],
     note: Note,
-    iban: Bank = None,
-    bic: Bank = None,
-    account: Bank = None,
-    sort_code: Bank = None,
-    routing: Bank = None,
-    bsb: Bank = None,
-    institution: Bank = None,
-    transit: Bank = None,
-    street: Part = None,
-    building: Part = None,
-    postcode: Part = None,
+    iban: Annotated[str | None, typer.Option(help="IBAN of the account.")] = None,
+    bic: Annotated[str | None, typer.Option(help="BIC (SWIFT code) of the bank.")] = None,
+    account: Annotated[str | None, typer.Option(help="Account number, if the account has no IBAN.")] = None,
+    sort_code: Annotated[str | None, typer.Option(help="Sort code of the bank (United Kingdom).")] = None,
+    routing: Annotated[str | None, typer.Option(help="Routing number of the bank (United States).")] = None,
+    bsb: Annotated[str | None, typer.Option(help="BSB number of the bank (Australia).")] = None,
+    institution: Annotated[str | None, typer.Option(help="Institution number of the bank (Canada).")] = None,
+    transit: Annotated[str | None, typer.Option(help="Transit number of the bank branch (Canada).")] = None,
+    street: Annotated[str | None, typer.Option(help="Street of the account holder's address.")] = None,
+    building: Annotated[str | None, typer.Option(help="Building number of the account holder's address.")] = None,
+    postcode: Annotated[str | None, typer.Option(help="Postcode of the account holder's address.")] = None,
 ) -> None:
-    """Propose the bank account of a nonprofit.
+    """Propose a nonprofit's bank account.
 
-    Another operator has to approve it, or two others if it replaces an account.
+    Another finance operator must approve the account. If it replaces an account, two other finance operators must
+    approve it.
     """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
@@ -189,12 +188,14 @@ def propose(
 @commands.command("approve")
 def approve(
     account: AccountId,
-    number: Annotated[str, typer.Option(help="From your evidence: the IBAN, or bank number and account number.")],
+    number: Annotated[
+        str, typer.Option(help="The IBAN, or the bank number and account number, exactly as in your evidence.")
+    ],
     note: Note,
 ) -> None:
     """Approve an account as the nonprofit's own.
 
-    The bank_details check of its verifications succeeds with it.
+    The `bank_details` check of the nonprofit's verifications then succeeds.
     """
 
     async def use(tx: Tx, officer: Caller) -> PayeeAccount:
@@ -211,7 +212,10 @@ def approve(
 
 @commands.command("reject")
 def reject(account: AccountId, note: Note) -> None:
-    """Reject an account. It is never paid to."""
+    """Reject an account.
+
+    Nothing is ever paid to a rejected account.
+    """
 
     async def use(tx: Tx, officer: Caller) -> PayeeAccount:
         refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)

@@ -24,18 +24,18 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Partner, Tx
 
-commands = typer.Typer(help="Payment files for the bank (ISO 20022 pain.001).", no_args_is_help=True)
+commands = typer.Typer(help="Manage payment files for the bank (pain.001).", no_args_is_help=True)
 
 _TYPE: Final = "bankfile"
 _SHOWN: Final = 20
 _HELD: Final = "is on hold, see `almoner disbursements holds` and `almoner verifications flags`"
 
 FileId = Annotated[str, typer.Argument(help="File ID, from `almoner payment-files list`.")]
-Out = Annotated[Path, typer.Option("--out", help="The file to write. It must not exist.")]
+Out = Annotated[Path, typer.Option("--out", help="File to write. The file must not exist yet.")]
 
 
 @commands.command("list")
-def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
     """List payment files, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -76,12 +76,15 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 def create(
     currency: Annotated[str, typer.Argument(help="The currency, such as EUR.")],
     execution_date: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="When the bank should pay. Default: today.")
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Date on which the bank should make the payments. Default: today."),
     ] = None,
 ) -> None:
     """Create a payment file for SENT disbursements.
 
-    It holds all of one currency, as pain.001.001.09. Release it to write it.
+    The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000.
+    Disbursements that are on hold or already in another file are left out. To write the file to disk, run `almoner
+    payment-files release`.
     """
     own = _own(currency.strip().upper())
 
@@ -129,9 +132,9 @@ def _own(currency: str) -> OwnAccount:
 
 @commands.command("release")
 def release(file: FileId, out: Out) -> None:
-    """Release a payment file and write it.
+    """Release a payment file and write it to disk.
 
-    Above the limit for one person, whoever created it cannot release it.
+    If the total is above the limit for a single approval, the operator who created the payment file cannot release it.
     """
     outputs.ensure_new(out)
 
@@ -151,7 +154,7 @@ def release(file: FileId, out: Out) -> None:
 
 @commands.command("export")
 def export(file: FileId, out: Out) -> None:
-    """Write a released file again, byte for byte the same."""
+    """Write an identical copy of a released file."""
     outputs.ensure_new(out)
 
     async def use(tx: Tx, officer: Caller) -> bytes:
@@ -167,7 +170,7 @@ def export(file: FileId, out: Out) -> None:
 def withdraw(file: FileId, note: Note) -> None:
     """Withdraw a file that has not been released.
 
-    Its disbursements can go into another file.
+    Its disbursements can then be added to another payment file.
     """
 
     async def use(tx: Tx, officer: Caller) -> PaymentFile:
@@ -179,10 +182,12 @@ def withdraw(file: FileId, note: Note) -> None:
 
 
 @commands.command("import-status")
-def import_status(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A pain.002 file.")]) -> None:
+def import_status(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The pain.002 file from the bank.")],
+) -> None:
     """Import the bank's status report (pain.002).
 
-    Confirms disbursements that the bank paid, and returns those that it rejected.
+    Disbursements that the bank has paid are confirmed, and disbursements that it rejected are marked as returned.
     """
     content = file.read_bytes()
 

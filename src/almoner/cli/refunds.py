@@ -25,17 +25,18 @@ _STATUS: Final[Mapping[RefundStatus, str]] = {"pending": "pending", "sent": "sen
 
 RefundId = Annotated[str, typer.Argument(help="Refund ID, from `almoner refunds list`.")]
 DonationId = Annotated[str, typer.Argument(help="Donation ID.")]
-Note = Annotated[str, typer.Option(help="The reason, at most 500 characters.")]
+Note = Annotated[str, typer.Option(help="The reason (up to 500 characters).")]
 
 
 @commands.command("list")
 def list_refunds(
     every: Annotated[bool, typer.Option("--all", help="Include sent and failed refunds.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List pending refunds, newest first.
 
-    A refund by `partner_transfers` waits for you to send a bank transfer.
+    If the `by` column shows `partner_transfers`, the refund stays pending until you send a bank transfer to the partner
+    and record it with `almoner refunds mark-sent`.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -51,10 +52,11 @@ def _row(tx: Tx, refund: Refund) -> list[object]:
 
 
 @commands.command("failed")
-def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
     """List failed and returned refunds, oldest first.
 
-    Each one needs you: send the money another way, then record that with `mark-sent` or `resolve`.
+    For each refund, send the money another way and then record this with `almoner refunds mark-sent` or `almoner
+    refunds resolve`.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -71,7 +73,7 @@ def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number o
 
 @commands.command("show")
 def show(donation: DonationId) -> None:
-    """Show all refunds of a donation and what is left of it."""
+    """Show a donation's refunds and its remaining amount."""
 
     async def use(tx: Tx) -> tuple[str, list[list[object]]]:
         donation_id = read_id(tx, "donation", donation)
@@ -99,16 +101,20 @@ def create(
     donation: DonationId,
     note: Note,
     amount_minor: Annotated[
-        int | None, typer.Option("--amount", min=1, help="In minor units. Default: everything that is left.")
+        int | None,
+        typer.Option(
+            "--amount", min=1, help="Amount to refund, in minor units such as cents. Default: the remaining amount."
+        ),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(help="Reference of the transfer or provider refund, if you have sent it already."),
+        typer.Option(help="Reference of the bank transfer or provider refund, if you have already sent the refund."),
     ] = None,
 ) -> None:
     """Refund a donation in full or in part.
 
-    A worker sends it through the payment provider. A direct donation waits until you send a bank transfer.
+    A worker sends the refund through the payment provider. If the partner collected the money (a direct donation), the
+    refund stays pending until you send the partner a bank transfer and record it with `almoner refunds mark-sent`.
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
@@ -134,11 +140,11 @@ def create(
 def mark_sent(
     refund: RefundId,
     note: Note,
-    reference: Annotated[str, typer.Option(help="Reference of the bank transfer or provider refund.")],
+    reference: Annotated[str, typer.Option(help="Reference of the bank transfer, or ID of the provider's refund.")],
 ) -> None:
     """Record a refund that you sent yourself.
 
-    Use it after a bank transfer to the partner, or a refund in the provider's dashboard.
+    Use this after you send a bank transfer to the partner, or make a refund in the payment provider's dashboard.
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
@@ -153,7 +159,7 @@ def mark_sent(
 def mark_failed(refund: RefundId, note: Note) -> None:
     """Record that a refund will not be sent.
 
-    Its money is owed to the nonprofit again.
+    The money is owed to the nonprofit again.
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
@@ -168,7 +174,7 @@ def mark_failed(refund: RefundId, note: Note) -> None:
 def resolve(refund: RefundId, note: Note) -> None:
     """Mark a failed or returned refund as handled.
 
-    It leaves the list of failed refunds and is not sent again.
+    The refund is removed from the list of failed refunds and is not sent again.
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
@@ -181,7 +187,7 @@ def resolve(refund: RefundId, note: Note) -> None:
 
 @commands.command("retry")
 def retry(refund: RefundId) -> None:
-    """Retry a refund that the worker gave up on."""
+    """Retry a refund that the worker has stopped retrying."""
 
     async def use(tx: Tx, officer: Caller) -> Refund:
         refund_id = read_id(tx, _TYPE, refund)

@@ -42,7 +42,7 @@ _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = list[tuple[str, int, str, str]]
 
-Source = Annotated[str, typer.Argument(help=f"Format: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
+Source = Annotated[str, typer.Argument(help=f"The source: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
 
 
 @commands.command("import")
@@ -50,21 +50,26 @@ def import_register(
     source: Source,
     places: Annotated[
         list[str],
-        typer.Argument(metavar="PATH|URL...", help="Files as published, .gz, .zip, folders or https URLs."),
+        typer.Argument(
+            metavar="PATH|URL...", help="Files as published (.gz and .zip are accepted), folders, or https URLs."
+        ),
     ],
     as_of: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Date of the data. Default: from the data or the file name."),
+        typer.Option(formats=["%Y-%m-%d"], help="Date of the data. Default: the date in the data or in the file name."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Import despite failed checks: shrunken, older or damaged files.")
+        bool,
+        typer.Option(
+            "--force", help="Import the files even if they look damaged, incomplete or older than the current data."
+        ),
     ] = False,
 ) -> None:
-    """Import a register. All files load, or none.
+    """Import a register. Either all files load, or none.
 
-    Files are read one by one and then merged at once. Run an interrupted import again to continue it; importing the
-    same files again changes nothing. Files that look damaged go into quarantine: the data loaded before stays,
-    `registers status` says why, and the exit status is 1.
+    If an import is interrupted, run it again to continue. Importing the same files again changes nothing. If files look
+    damaged, the import is quarantined: the existing data stays in use, `almoner registers status` shows the reason, and
+    the exit status is 1.
     """
     reader = register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
@@ -123,7 +128,7 @@ async def _rejected(database: Database, load: Load) -> _Rejected:
 def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]) -> None:
     """Show what an import could not read.
 
-    Lists rejected rows, ignored values, and organisations kept unchanged because of them.
+    Lists the rejected rows, the ignored values, and the organisations that were left unchanged because of them.
     """
 
     async def read(database: Database) -> tuple[Load, _Rejected]:
@@ -140,13 +145,16 @@ def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner
 
 
 @commands.command("list")
-def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
+def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
     """List imports, newest first.
 
-    added, changed and removed count registration numbers. minor: only ignored columns changed, such as a tax period.
-    rejected: rows that could not be read. ignored: optional values that could not be read. kept: numbers left unchanged
-    because of either, see `registers show`. ambiguous: links that merge nothing. An import is loaded, quarantined (not
-    merged) or rolled_back. An unverified source decides nothing without a person.
+    The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The added,
+    changed and removed columns count registration numbers. `minor` counts registration numbers for which only ignored
+    columns changed, such as the tax period. `rejected` counts rows that could not be read, and `ignored` counts
+    optional values that could not be read. `kept` counts registration numbers that were left unchanged because of
+    either; for details, run `almoner registers show`. `ambiguous` counts links between registration numbers that are
+    not clear enough to merge organisations. A source is unverified if its import format has never been tested on a real
+    file. Requests that rely on it are always reviewed by a person.
     """
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
@@ -198,8 +206,8 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
 def show_status() -> None:
     """Show the data of each register and its age.
 
-    Also lists imports in quarantine. A source is marked as unverified if its reader has never been tried on a real
-    file. Requests that rely on an unverified source are always reviewed by a person.
+    Quarantined imports are listed too. A source is unverified if its import format has never been tested on a real
+    file. Requests that rely on it are always reviewed by a person.
     """
 
     async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
@@ -236,15 +244,19 @@ def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 
 @commands.command("diff")
 def show_difference(
-    old: Annotated[str, typer.Argument(help="Import ID from `registers list`, or a date (2026-03-09).")],
-    new: Annotated[str, typer.Argument(help="Another import of the same source, or a later date.")],
-    source: Annotated[str | None, typer.Option(help="The source, if you give dates.")] = None,
-    rows: Annotated[int, typer.Option(min=0, help="How many differing numbers to show with their names.")] = 0,
+    old: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`, or a date such as 2026-03-09.")],
+    new: Annotated[str, typer.Argument(help="A later import of the same source, or a later date.")],
+    source: Annotated[str | None, typer.Option(help="The source. Required if you compare dates.")] = None,
+    rows: Annotated[
+        int,
+        typer.Option(min=0, help="Maximum number of changed registration numbers to list, with organisation names."),
+    ] = 0,
 ) -> None:
     """Compare two imports of a source, or two dates.
 
-    added and removed: registration numbers. moved: now in another part, such as another state. minor: only ignored
-    columns changed. A table counts the differences in each column.
+    Shows how many registration numbers were added, removed or changed. `moved` counts those that are now in another
+    part of the register, such as another state. `minor` counts those for which only ignored columns changed. A table
+    shows the number of changes in each column.
     """
 
     async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[DifferentNumber]]:
@@ -292,8 +304,8 @@ def _different(row: DifferentNumber) -> tuple[object, ...]:
 def roll_back(source: Source) -> None:
     """Roll back the newest import of a source.
 
-    Its changes are undone and organisations that it added become inactive. Nothing is deleted: the history shows both
-    imports, and you can import the files again.
+    The changes of the import are undone, and organisations that it added become inactive. Nothing is deleted: both the
+    import and the rollback stay in the history, and you can import the files again.
     """
     reader = register_source(source)
 

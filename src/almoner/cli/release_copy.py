@@ -19,15 +19,18 @@ from almoner.platform.jobs import queue
 def release_copy(
     takes_over: Annotated[
         bool,
-        typer.Option("--takes-over", help="Replace the original, which is gone for good, and use its files."),
+        typer.Option(
+            "--takes-over",
+            help="Replace the original and use its files. Use this only if the original is gone for good.",
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation prompt.")] = False,
 ) -> None:
     """Activate a restored or copied database.
 
-    Until then it sends, calls, pays and deletes nothing outside itself. It becomes a deployment of its own and leaves
-    the original's files alone. With --takes-over it replaces the original, which becomes the copy if it is ever started
-    again.
+    Until you activate it, the copy does not send emails, call other systems, make payments or delete stored files. By
+    default, the copy becomes a separate deployment and does not touch the original's files. With --takes-over, the copy
+    replaces the original. If the original is ever started again, it is then treated as the copy.
     """
 
     async def release(database: Database, found: CopyFinding) -> str:

@@ -35,17 +35,17 @@ from almoner.validation.decisions.reviews.service import ReviewView
 commands = typer.Typer(help="Review cases that need a person's decision.", no_args_is_help=True)
 
 SubjectId = Annotated[str, typer.Argument(help="Case ID, from `almoner reviews list`.")]
-Reason = Annotated[str, typer.Option(help="The reason code that the partner sees, from `show`.")]
+Reason = Annotated[str, typer.Option(help="The reason code shown to the partner, from `almoner reviews show`.")]
 
 _ROLE: Final = "reviewer"
 
 
 @commands.command("list")
 def list_reviews(
-    kind: Annotated[Kind | None, typer.Option(help="Only this kind.")] = None,
-    partner: Annotated[str | None, typer.Option(help="Only this partner.")] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only cases that you have claimed.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    kind: Annotated[Kind | None, typer.Option(help="Show only cases of this kind.")] = None,
+    partner: Annotated[str | None, typer.Option(help="Show only this partner's cases.")] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Show only cases that you have claimed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List open cases, oldest first."""
 
@@ -88,7 +88,7 @@ def _age(age: timedelta) -> str:
 def show_review(subject: SubjectId) -> None:
     """Claim a case for 15 minutes and show its evidence.
 
-    Nobody else can decide it meanwhile. Show it again to renew the claim.
+    Until the claim ends, nobody else can decide the case. To renew the claim, run this command again.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -204,7 +204,7 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
 
 @commands.command("reopen")
 def reopen_review(subject: SubjectId, note: Note) -> None:
-    """Reopen a decided watch list match."""
+    """Reopen a watch list match that was decided."""
     reported = _reported(note)
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -219,7 +219,10 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
 
 @commands.command("release")
 def release_review(subject: SubjectId) -> None:
-    """Release a case that you have claimed."""
+    """Release a case that you have claimed.
+
+    Other reviewers can then claim the case.
+    """
 
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)

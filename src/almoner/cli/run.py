@@ -44,8 +44,8 @@ def run() -> None:
     """Run the whole sandbox on this machine.
 
     Starts the database, the API, a worker, the hosted pages and the test payment provider. The first start loads a
-    register sample and creates two demo partners; later starts keep the data and take seconds. Ctrl-C stops
-    everything. Without ALMONER_DATABASE_URL an embedded PostgreSQL is used.
+    sample register and creates two demo partners. Later starts keep the data and take only seconds. Press Ctrl-C to
+    stop everything. If ALMONER_DATABASE_URL is not set, an embedded PostgreSQL server is used.
     """
     started = time.monotonic()
     outputs.never_fail()

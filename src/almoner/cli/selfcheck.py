@@ -15,8 +15,8 @@ _WIDTH = 76
 def selfcheck() -> None:
     """Check that money, events and jobs are consistent.
 
-    Exits with status 1 if a check fails. Reads one snapshot of the database and changes nothing, so you can run it
-    while the service is running.
+    The exit status is 1 if a check fails. The command reads one snapshot of the database and changes nothing, so you
+    can run it while the service is running.
     """
     outcome = with_database(lambda database: platform.run_selfcheck(database, CHECKS, _report))
     if sys.stdout.isatty():

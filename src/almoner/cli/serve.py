@@ -112,8 +112,9 @@ def listen_for(given: Settings) -> tuple[list[socket.socket], list[socket.socket
 def serve() -> None:
     """Serve the API and the hosted pages.
 
-    In production, run any number of these behind a load balancer. Run `almoner migrate` first, and `almoner worker`
-    for background work. SIGTERM stops it once requests in flight have finished.
+    Run `almoner migrate` before you start a server, and run `almoner worker` for background jobs. In production, you
+    can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: it exits once requests in
+    flight have finished.
     """
     outputs.never_fail()
     given = settings.read_settings()
@@ -162,7 +163,8 @@ async def live(
 def work() -> None:
     """Run background jobs and webhook deliveries.
 
-    Also runs schedules. Start any number of these. SIGTERM stops a worker once its current jobs have finished.
+    A worker also runs scheduled jobs. You can run any number of workers. To stop a worker, send it SIGTERM: it exits
+    once its current jobs have finished.
     """
     outputs.never_fail()
     given = settings.read_settings()

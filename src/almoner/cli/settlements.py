@@ -33,14 +33,14 @@ _UNRECONCILED: Final = {
 }
 """The name of each kind, and the command that shows more."""
 
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
 
 @commands.command("import")
 def import_settlement(
     provider: Annotated[str, typer.Argument(help="The payment provider, such as stripe.")],
     file: Annotated[
-        Path, typer.Argument(help=f"CSV with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
+        Path, typer.Argument(help=f"CSV file with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
     ],
 ) -> None:
     """Import the settlement report of a provider payout.
@@ -103,7 +103,7 @@ def _row(found: Settlement) -> list[object]:
 
 @commands.command("unmatched")
 def list_unmatched(limit: Limit = 200) -> None:
-    """List report lines that match no payment."""
+    """List report lines that do not match a payment."""
 
     async def use(tx: Tx) -> list[list[object]]:
         return [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)]
@@ -116,7 +116,8 @@ def list_unmatched(limit: Limit = 200) -> None:
 def list_unreconciled(limit: Limit = 200) -> None:
     """List everything unreconciled, oldest first.
 
-    Covers lines that providers and banks reported and the ledger does not show yet, and the command for each.
+    Shows the lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
+    shows the command for each line.
     """
 
     async def use(tx: Tx) -> list[list[object]]:
@@ -127,16 +128,16 @@ def list_unreconciled(limit: Limit = 200) -> None:
 
 @commands.command("dismiss")
 def dismiss(
-    provider: Annotated[str, typer.Argument(help="The provider, from `almoner settlements unmatched`.")],
-    reference: Annotated[str, typer.Argument(help="Reference of the report.")],
-    payment: Annotated[str, typer.Argument(help="The provider's payment ID.")],
+    provider: Annotated[str, typer.Argument(help="The payment provider, from `almoner settlements unmatched`.")],
+    reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
+    payment: Annotated[str, typer.Argument(help="The payment provider's ID for the payment.")],
     note: Note,
-    kind: Annotated[LineKind, typer.Option(help="Kind of the line.")] = LineKind.PAYMENT,
-    refund: Annotated[str, typer.Option(help="The refund ID of the line, if it has one.")] = "",
+    kind: Annotated[LineKind, typer.Option(help="The kind of report line.")] = LineKind.PAYMENT,
+    refund: Annotated[str, typer.Option(help="The refund ID in the report line, if there is one.")] = "",
 ) -> None:
-    """Dismiss an unmatched line that will never be booked.
+    """Dismiss a report line that will never be booked.
 
-    For example, a line that the provider reversed. No money moves.
+    Use this, for example, for a line that the payment provider has reversed. No money moves.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:

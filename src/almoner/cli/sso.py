@@ -20,7 +20,7 @@ from almoner.kit.time import iso
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound.client import OutboundClient
 
-commands = typer.Typer(help="Single sign-on at the partner's identity provider.", no_args_is_help=True)
+commands = typer.Typer(help="Manage single sign-on (SSO) for partners.", no_args_is_help=True)
 
 PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, from `almoner partners list`.")]
 
@@ -28,23 +28,32 @@ PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, f
 @commands.command("set")
 def set_provider(
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="Name on the sign-in button: `Continue with ...`.")],
-    issuer: Annotated[str, typer.Option(help="Issuer, exactly as in the provider's metadata.")],
-    client_id: Annotated[str, typer.Option(help="Client ID at the provider.")],
-    public: Annotated[bool, typer.Option("--public-client", help="The client has no secret.")] = False,
+    name: Annotated[str, typer.Option(help="Name shown on the sign-in button, after `Continue with`.")],
+    issuer: Annotated[str, typer.Option(help="Issuer, exactly as in the identity provider's metadata.")],
+    client_id: Annotated[str, typer.Option(help="Client ID at the identity provider.")],
+    public: Annotated[bool, typer.Option("--public-client", help="Use a public client, which has no secret.")] = False,
     keep_secret: Annotated[bool, typer.Option("--keep-secret", help="Keep the current client secret.")] = False,
-    subject_claim: Annotated[str, typer.Option(help="Claim that identifies a person: sub, or oid for Entra.")] = "sub",
-    groups_claim: Annotated[str | None, typer.Option(help="Claim that holds their groups.")] = None,
-    role: Annotated[list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Repeatable.")] = None,
+    subject_claim: Annotated[
+        str, typer.Option(help="Claim that identifies a person. Use oid for Microsoft Entra, otherwise sub.")
+    ] = "sub",
+    groups_claim: Annotated[str | None, typer.Option(help="Claim that lists the person's groups.")] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Can be repeated.")
+    ] = None,
     scopes: Annotated[str, typer.Option(help="Scopes to request, separated by spaces.")] = " ".join(DEFAULT_SCOPES),
     creates_members: Annotated[
-        bool, typer.Option("--create-members", help="Create members on first sign-in if a group gives them a role.")
+        bool,
+        typer.Option(
+            "--create-members", help="Create a member at the first sign-in of a person whose groups give them a role."
+        ),
     ] = False,
-    disabled: Annotated[bool, typer.Option("--disabled", help="Save the settings but do not offer SSO.")] = False,
+    disabled: Annotated[
+        bool, typer.Option("--disabled", help="Save the settings, but do not let members sign in with SSO.")
+    ] = False,
 ) -> None:
-    """Set up SSO, or replace its settings.
+    """Set up SSO for a partner, or replace its settings.
 
-    Enter the client secret at the prompt, or pipe it to standard input.
+    Enter the client secret when prompted, or pipe it to standard input.
     """
     if public and keep_secret:
         raise typer.BadParameter("a public client has no secret to keep")
@@ -71,7 +80,7 @@ def set_provider(
 
 @commands.command("show")
 def show_provider(partner: PartnerId) -> None:
-    """Show the SSO settings and the redirect URL."""
+    """Show a partner's SSO settings and redirect URL."""
 
     async def use(tx: Tx) -> tuple[Provider | None, str]:
         scope = await partner_of(tx, partner)
@@ -82,7 +91,7 @@ def show_provider(partner: PartnerId) -> None:
 
 @commands.command("test")
 def test_provider(partner: PartnerId) -> None:
-    """Fetch and check the provider's metadata."""
+    """Fetch and check the identity provider's metadata."""
 
     async def use(database: Database) -> Metadata | SsoRefused:
         async with database.read() as tx:
@@ -108,9 +117,9 @@ def test_provider(partner: PartnerId) -> None:
 
 @commands.command("remove")
 def remove_provider(partner: PartnerId) -> None:
-    """Remove SSO.
+    """Remove SSO for a partner.
 
-    Members can no longer sign in with it, and roles granted by it are removed.
+    Members can no longer sign in with SSO, and roles granted by SSO are removed.
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
@@ -122,9 +131,9 @@ def remove_provider(partner: PartnerId) -> None:
 
 @commands.command("unlink")
 def unlink_member(partner: PartnerId, member: Member) -> None:
-    """Unlink a member from the provider.
+    """Unlink a member from the identity provider.
 
-    They can no longer sign in with SSO, and roles granted by it are removed.
+    The member can no longer sign in with SSO, and roles granted by SSO are removed.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:

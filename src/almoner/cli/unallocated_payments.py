@@ -20,7 +20,7 @@ from almoner.kit.time import iso
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="Refund or apply payments without a donation.", no_args_is_help=True)
+commands = typer.Typer(help="Refund or apply payments that match no donation.", no_args_is_help=True)
 
 _TYPE: Final = "heldpayment"
 _LONGEST_NAME: Final = 255
@@ -36,11 +36,12 @@ Note = Annotated[str, typer.Option(help="The reason for the decision.")]
 @commands.command("list")
 def list_held(
     every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List unallocated payments, newest first.
 
-    Shows why each is held, when it is refunded automatically (docs/money-rules.md), and past decisions.
+    Shows why each payment is unallocated, when it will be refunded automatically (see docs/money-rules.md), and who
+    made past decisions.
     """
 
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
@@ -81,7 +82,10 @@ def refund(
     note: Note,
     provider_refund: Annotated[
         str | None,
-        typer.Option(help="ID of a refund that you made in the provider's dashboard, to record it only."),
+        typer.Option(
+            help="ID of a refund that you have already made in the payment provider's dashboard. "
+            "The refund is then only recorded."
+        ),
     ] = None,
 ) -> None:
     """Refund the payer through the payment provider."""
@@ -101,9 +105,10 @@ def refund(
 
 @commands.command("apply")
 def apply(held: HeldId, note: Note) -> None:
-    """Apply a bank transfer to the donation it was meant for.
+    """Apply a bank transfer to its donation.
 
-    For a transfer that came late, or of another amount: the donation takes the amount that was received.
+    Use this for a transfer that arrived late or for a different amount. The amount of the donation is changed to the
+    amount received.
     """
     noted = _checked(note)
 
@@ -117,7 +122,10 @@ def apply(held: HeldId, note: Note) -> None:
 
 @commands.command("write-off")
 def write_off(held: HeldId, note: Note) -> None:
-    """Write off a payment that is not ours. Refunds nothing."""
+    """Write off a payment that is not ours.
+
+    Use this for a payment that was not meant for us. Nothing is refunded.
+    """
     noted = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:

@@ -34,10 +34,10 @@ from almoner.validation.agents import service as agents
 commands = typer.Typer(help="Approve nonprofits to receive disbursements.", no_args_is_help=True)
 
 VerificationId = Annotated[str, typer.Argument(help="Verification ID, from `almoner verifications list`.")]
-Status = Annotated[VerificationStatus, typer.Option(help="Only this status.")]
+Status = Annotated[VerificationStatus, typer.Option(help="Show only verifications with this status.")]
 Reason = Annotated[
     RejectionReason,
-    typer.Option(metavar="REASON", help=f"The reason that the partner sees: {', '.join(get_args(RejectionReason))}."),
+    typer.Option(metavar="REASON", help=f"The reason shown to the partner: {', '.join(get_args(RejectionReason))}."),
 ]
 
 FlagId = Annotated[str, typer.Argument(help="Flag ID, from `almoner verifications flags`.")]
@@ -60,8 +60,8 @@ _MISSING: Mapping[CheckType, str] = {
 @commands.command("list")
 def list_verifications(
     status: Status = "pending",
-    partner: Annotated[str | None, typer.Option(help="Only this partner.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50,
+    partner: Annotated[str | None, typer.Option(help="Show only this partner's verifications.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List verifications by status, newest first."""
 
@@ -162,12 +162,15 @@ async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
 @commands.command("request-confirmation")
 def request_confirmation(
     verification: VerificationId,
-    language: Annotated[str | None, typer.Option(help="Language of the email. Default: its country's.")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Language of the email, such as de. Default: the language of the nonprofit's country."),
+    ] = None,
 ) -> None:
-    """Email the nonprofit a link to confirm.
+    """Ask a nonprofit by email to confirm.
 
-    It confirms that it wants to receive the donations. The email goes to the address set with `almoner agents
-    set-contact`.
+    We email the nonprofit a link to confirm that it wants to receive the donations. The email is sent to the address
+    set with `almoner agents set-contact`.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -213,10 +216,11 @@ async def _asked(tx: Tx, one: Verification) -> Rows:
 
 
 @commands.command("flags")
-def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 50) -> None:
-    """List changes since a check that block disbursements.
+def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+    """List flags that block disbursements.
 
-    Disbursements wait until two reviewers have cleared each flag.
+    A flag is raised when something that was checked has changed. Disbursements to the nonprofit are blocked until two
+    reviewers have cleared each flag.
     """
 
     async def use(tx: Tx) -> Rows:
@@ -233,7 +237,10 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 
 @commands.command("clear-flag")
 def clear_flag(flag: FlagId, note: Note) -> None:
-    """Clear a flag. Takes two reviewers, each with evidence."""
+    """Clear a flag that blocks disbursements.
+
+    Two reviewers must each run this command and provide evidence.
+    """
     reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> Flag:
@@ -266,9 +273,9 @@ async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]
 
 @commands.command("approve")
 def approve_verification(verification: VerificationId, note: Note) -> None:
-    """Confirm all open checks and approve.
+    """Confirm all open checks and approve a verification.
 
-    In production, two reviewers run the same command.
+    If two-person approval is on, as it is by default in production, two reviewers must each run this command.
     """
     reported = _checked(note)
 
@@ -290,7 +297,7 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
 
 @commands.command("reject")
 def reject_verification(verification: VerificationId, reason: Reason, note: Note) -> None:
-    """Reject a verification, with a reason for the partner."""
+    """Reject a verification and tell the partner why."""
     reported = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> str:
@@ -305,7 +312,7 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
 def reopen_verification(verification: VerificationId, note: Note) -> None:
     """Reopen a rejected or expired verification.
 
-    All checks run again, and it expires after 30 days.
+    All checks run again, and the verification expires after 30 days.
     """
     reported = _checked(note)
 

@@ -27,28 +27,33 @@ commands = typer.Typer(
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "ofac_sdn" / "2024-05-03"
 _SAMPLE_SOURCE: Final = "ofac-sdn-sample"
 
-Source = Annotated[str, typer.Argument(help=f"List: {', '.join(WATCHLIST_SOURCES)}.")]
+Source = Annotated[str, typer.Argument(help=f"The watch list: {', '.join(WATCHLIST_SOURCES)}.")]
 
 
 @commands.command("import")
 def import_list(
     source: Source,
     places: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files as published, folders or .zip.", exists=True)
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files as published (.zip is accepted), or folders.", exists=True),
     ],
     published: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Date of the list. Default: from the list or the file name."),
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            help="Publication date of the list. Default: the date in the list or in the file name.",
+        ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Import despite failed checks: a shrunken or older list.")
+        bool,
+        typer.Option("--force", help="Import the list even if it is much smaller or older than the current version."),
     ] = False,
 ) -> None:
-    """Import a list as its next version.
+    """Import a new version of a watch list.
 
-    All files load, or none. Earlier versions are kept, and importing the same files again changes nothing. A complete
-    list retires its sample. Files that look damaged are rejected: the version loaded before stays, `watchlists status`
-    says why, and the exit status is 1.
+    Either all files load, or none. Earlier versions are kept, and importing the same files again changes nothing.
+    Importing the complete list retires the sample of that list. If files look damaged, they are rejected: the existing
+    version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
     """
     reader = watchlist_source(source)
     retired: list[str] = []
@@ -99,8 +104,8 @@ def import_list(
 def retire_list(source: Source) -> None:
     """Retire a list that is withdrawn or no longer used.
 
-    It no longer flags anyone, and no longer counts for its categories. Its versions are kept; import it again to use it
-    again.
+    A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Its versions are
+    kept. To use the list again, import it again.
     """
     reader = watchlist_source(source)
 
@@ -120,7 +125,8 @@ def retire_list(source: Source) -> None:
 def show_status() -> None:
     """Show each list's version and last import.
 
-    A category without a loaded list is never clear. An unverified reader was never tried on a real file.
+    If no list of a category is loaded, screening never returns a clear result for that category. A list is unverified
+    if its import format has never been tested on a real file.
     """
 
     async def read(database: Database) -> tuple[list[WatchlistVersion], list[Load]]:
