@@ -85,7 +85,10 @@ async def test_h11_an_address_that_many_share_has_twenty_codes_an_hour(street: S
         donor.cookies.pop("__Host-device")
         answers.append(await donor.give(email=f"donor{number}@example.org"))
     assert [answer.status_code for answer in answers] == [303] * 20 + [429]
-    assert "Too many codes have been requested from your network, possibly by someone else who uses it." in answers[-1].text
+    assert (
+        "Too many codes have been requested from your network, possibly by someone else who uses it."
+        in answers[-1].text
+    )
     assert "You can try again in about 60 minutes." in answers[-1].text
 
 
