@@ -1,9 +1,9 @@
 """Idempotency keys (spec 8, settled 8, architecture 5): only successes are kept, for 21 days, in their transaction.
 
-Two ways into the same table. ``claim`` and ``keep`` frame an ordinary writing transaction. A hot write folds ``CLAIM``
-and ``COMPLETE`` into its one statement and reads the outcome with ``Claim.settle``. Either way the unique key is the
-guarantee: a call that raced past the look-up fails on it and is run again by the endpoint layer, which then finds the
-stored answer.
+Two ways into the same table. ``acquire_claim`` and ``complete_claim`` frame an ordinary writing transaction. A hot
+write folds ``CLAIM`` and ``COMPLETE`` into its one statement and reads the outcome with
+``IdempotencyClaim.resolve_outcome``. Either way the unique key is the guarantee: a call that raced past the look-up
+fails on it and is run again by the endpoint layer, which then finds the stored answer.
 """
 
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ stored as materialized (
     where a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $7
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
-"""CTEs for a hot write. Its parameters begin with ``Claim.parameters``: $1 partner, $2 key hash, $3 lock number,
-$4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the effect selects ``from free``."""
+"""CTEs for a hot write. Its parameters begin with ``IdempotencyClaim.parameters``: $1 partner, $2 key hash, $3 lock
+number, $4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the effect selects ``from free``."""
 
 COMPLETE: Final = """
 kept as (
@@ -50,7 +50,7 @@ AUDIT: Final = f"audited as ({audit.insert_sql(9, 'from made')})"
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
 (select fingerprint from stored) as stored_fingerprint, (select response from stored) as stored_response"""
-"""Columns that ``Claim.settle`` reads."""
+"""Columns that ``IdempotencyClaim.resolve_outcome`` reads."""
 
 
 class Replayed(Exception):

@@ -278,7 +278,7 @@ async def next_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, d
 
 
 async def delete_expired(tx: Tx, _scope: AllPartners, real_now: datetime, now: datetime, limit: int) -> int:
-    """Remove sign-ins that ended before ``wall`` and links that were over before ``now``; how many went."""
+    """Remove sign-ins that ended before ``real_now`` and links that were over before ``now``; how many went."""
     gone = await tx.fetchval(
         """
         with sign_ins as (

@@ -80,7 +80,7 @@ def inside_transaction() -> bool:
 class Tx:
     """One transaction: SQL in, records out, with the time and the deployment it runs in.
 
-    ``now`` is business time and ``wall`` real time, both fixed when the transaction opened, so that all rows of one
+    ``now`` is business time and ``real_now`` real time, both fixed when the transaction opened, so that all rows of one
     change carry one moment.
     """
 

@@ -1,8 +1,8 @@
 """The outbox: events are written in the transaction of the change, so that none is lost and none is a phantom (W1).
 
 ``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
-its number, without gaps per partner (``platform.dispatcher``); lists and deliveries see numbered events only. Events
-whose type begins with ``internal.`` tell other slices something: they have no number and are removed once their
+its number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries see numbered events only.
+Events whose type begins with ``internal.`` tell other slices something: they have no number and are removed once their
 reactions ran. Partners can read an event for 90 days; then its whole row goes, from the lowest number up, so that what
 is left has no gap (V6).
 """

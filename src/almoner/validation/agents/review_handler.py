@@ -17,7 +17,7 @@ from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, 
 
 
 class AgentReviewHandler:
-    """A ``reviews.ports.Case``."""
+    """A ``reviews.ports.ReviewHandler``."""
 
     @property
     def reason_codes(self) -> Sequence[str]:

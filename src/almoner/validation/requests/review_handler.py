@@ -15,7 +15,7 @@ from almoner.validation.requests.domain import REJECTION_REASONS, Step, Validati
 
 
 class RequestReviewHandler:
-    """A ``reviews.ports.Case``."""
+    """A ``reviews.ports.ReviewHandler``."""
 
     @property
     def reason_codes(self) -> Sequence[str]:

@@ -29,7 +29,7 @@ def signed_headers(
     """The headers of one attempt. ``secrets``: the newest first; those before it still count while one is replaced.
 
     The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which
-    is the one a receiver has until it was given the new one (W13). ``wall`` is real time, fresh at every attempt.
+    is the one a receiver has until it was given the new one (W13). ``real_now`` is real time, fresh at every attempt.
     """
     timestamp = int(real_now.timestamp())
     made = {

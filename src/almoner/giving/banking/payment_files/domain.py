@@ -123,7 +123,7 @@ class GroupStatus:
 
 @dataclass(frozen=True, slots=True)
 class TransactionStatus:
-    """What an answer says of one payment; ``said`` is None where the bank tells it of the batch or the file alone."""
+    """What an answer says of one payment; ``stated`` is None where the bank tells it of the batch or the file alone."""
 
     end_to_end_id: str
     batch: str

@@ -229,7 +229,7 @@ class RecentDeclines:
 
 
 def allowed_tries_for(sight: VelocityState, figures: CardTestingLimits, at: datetime) -> int:
-    """How many cards may be tried on a new payment, at least one. Raises TooSoon, CodeRequired."""
+    """How many cards may be tried on a new payment, at least one. Raises RateLimited, CodeRequired."""
     _ensure_below_rate(sight.address_attempts, MINUTE, figures.per_minute, at)
     _ensure_below_rate(sight.address_attempts, HOUR, figures.per_hour, at)
     _ensure_below_rate(sight.device_attempts, DAY, figures.per_day, at)
@@ -278,7 +278,7 @@ def extract_digits(typed: str) -> str:
 
 
 def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, most: int, at: datetime) -> None:
-    """Raises TooSoon when ``most`` of the moments lie within the window."""
+    """Raises RateLimited when ``most`` of the moments lie within the window."""
     within = [moment for moment in moments if moment > at - window]
     if len(within) >= most:
         raise RateLimited(within[-most] + window)

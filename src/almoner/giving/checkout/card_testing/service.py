@@ -43,7 +43,7 @@ def identify_visitor(vault: Vault, address: str, device: bytes | None) -> Visito
 async def check_velocity(
     tx: Tx, figures: CardTestingLimits, partner: Partner, session_id: UUID, browser: Visitor, email: str
 ) -> tuple[int, UUID | None]:
-    """How many cards may be tried on a new payment, and the code that it spends. Raises TooSoon, CodeRequired.
+    """How many cards may be tried on a new payment, and the code that it spends. Raises RateLimited, CodeRequired.
 
     Others of the same address or device wait here until this transaction ends.
     """

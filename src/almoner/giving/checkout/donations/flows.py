@@ -106,7 +106,7 @@ class _PaymentFlow:
     async def apply_answer(self, tx: Tx, found: ProviderPayment) -> None:
         """What the brakes learn of declined cards (H6), and what it means for the donation.
 
-        The brakes first: accounts, which every gift needs, are the last that ``service.learn`` locks.
+        Card testing first: accounts, which every donation needs, are what ``apply_provider_state`` locks last.
         """
         # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
         happened = found.status is not ProviderStatus.OPEN or found.tries > 0
@@ -327,7 +327,8 @@ async def start_payment(
     another amount it ends the first payment and makes a new one. Raises NotFound, SessionExpired, SessionCompleted,
     WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 
-    ``browser``: whose it is; the brakes may refuse it with TooSoon or CodeRequired. None: nobody's, as in simulations.
+    ``browser``: whose it is; the card testing limits may refuse it with RateLimited or CodeRequired. None: nobody's, as
+    in simulations.
     """
     return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 

@@ -291,7 +291,7 @@ async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
 
 
 async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """As ``loose_buckets``, of one partner and nonprofit."""
+    """As ``balances_awaiting_disbursement``, of one partner and nonprofit."""
     return await store_money.unpaid_balances_of(tx, partner, organisation_id)
 
 

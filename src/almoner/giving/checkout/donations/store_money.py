@@ -66,7 +66,7 @@ where partner_id = $1 and organisation_id = $2 and {PAYABLE} order by 3
 
 
 async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """As ``loose_buckets``, of one partner and nonprofit."""
+    """As ``balances_awaiting_disbursement``, of one partner and nonprofit."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 

@@ -194,7 +194,7 @@ class DonationPages:
     async def _begin(
         self, opened: OpenedSession, typed: DonationForm, gift: DonationDetails, browser: Visitor
     ) -> SessionDonation | None:
-        """The payment; None when a code was sent instead. Raises TooSoon, ServiceUnavailable."""
+        """The payment; None when a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = typed.way == TRANSFER and gift.money.currency in self._checkout.accounts
         begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
         try:

@@ -17,9 +17,9 @@ class Checkout:
 
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
-    TooSoon, CodeRequired and ServiceUnavailable. ``come_back`` asks the provider, also about the attempt that it is
-    given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider keeps of a
-    payment. ``currencies``: what it takes.
+    RateLimited, CodeRequired and ServiceUnavailable. ``return_from_provider`` asks the provider, also about the attempt
+    that it is given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider
+    keeps of a payment. ``currencies``: what it takes.
 
     ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
     page of its details.

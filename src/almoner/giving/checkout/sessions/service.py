@@ -43,7 +43,7 @@ async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, change: Donation
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
-    ``Claim.settle`` raises.
+    ``IdempotencyClaim.resolve_outcome`` raises.
     """
     organisation_id, user_id, host = _parse_request(tx, change)
     session = DonationSession(

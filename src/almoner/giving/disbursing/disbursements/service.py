@@ -222,9 +222,8 @@ async def confirm_paid(
 ) -> Disbursement:
     """The bank has paid it: its donations are DISBURSED, ``limit`` of them now.
 
-    ``said``: by people; None when it went in a file that was released. Raises NotFound; DisbursementRefused;
-    SecondConfirmationRequired when
-    it is more than one person may say alone.
+    ``stated``: by people; None when it went in a file that was released. Raises NotFound; DisbursementRefused;
+    SecondConfirmationRequired when it is more than one person may say alone.
     """
     held = await _lock(tx, disbursement_id)
     _ensure_sent(held)

@@ -28,7 +28,7 @@ from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 
 class AppealReviewHandler:
-    """A ``reviews.ports.Case``. ``requests`` and ``agents``: the cases of what may have been refused."""
+    """A ``reviews.ports.ReviewHandler``. ``requests`` and ``agents``: the cases of what may have been refused."""
 
     def __init__(self, requests: ReviewHandler, agents: ReviewHandler) -> None:
         self._requests = requests

@@ -18,7 +18,7 @@ _ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agent
 
 
 class MatchReviewHandler:
-    """A ``reviews.ports.Case``."""
+    """A ``reviews.ports.ReviewHandler``."""
 
     @property
     def reason_codes(self) -> Sequence[str]:
