@@ -40,7 +40,7 @@ async def test_each_step_is_told_once(service: Service, api: Client) -> None:
     assert await subjects(service, api) == sorted([received, refused])
     reported = await mail(api, refused)
     assert "does not accept organisations of this kind." in reported["text"]
-    assert "another check was not passed" not in reported["text"]
+    assert "another check failed" not in reported["text"]
     assert "you can appeal" in reported["text"]
     await appeals.decide(service, await appeals.made(api, failed), "rejected")
     appealed, stands = "We have received your appeal", "Your appeal was not successful"
