@@ -67,7 +67,7 @@ def test_a_database_of_another_form_than_the_code(installed: Clone, place: Path)
     assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=data).returncode == 0
     for revision, wrong in {
         "r9999": "The database is at revision r9999, newer than this version of Almoner",
-        "0001": "The database is at revision 0001, from before Almoner 0.1.0, and cannot be carried over",
+        "r0001": "The database is at revision r0001, from before Almoner 0.1.0, and cannot be carried over",
     }.items():
         changed = installed.run(".venv/bin/python", "-c", SET_REVISION, revision, ALMONER_DATA_DIR=data)
         assert changed.returncode == 0, changed.stdout

@@ -78,9 +78,9 @@ async def test_an_index_is_built_while_others_write_and_two_migrate(
         await other.close()
 
 
-@pytest.mark.parametrize("revision", ["0001", "0001a", "0105"])
+@pytest.mark.parametrize("revision", ["0001", "0001a", "0105", "r0001", "r0001_0123456789ab"])
 async def test_a_database_from_before_the_first_release_is_refused(empty_database: TestDatabase, revision: str) -> None:
-    """Also by the name that its first revision had."""
+    """Also one that another baseline made, and by the name that the first revision had."""
     owner = await asyncpg.connect(empty_database.owner_dsn)
     await owner.execute("drop table donation_tally")
     await owner.execute("update alembic_version set version_num = $1", revision)
@@ -100,6 +100,6 @@ async def test_a_database_from_before_the_first_release_is_refused(empty_databas
 
 def test_how_a_database_and_the_code_stand_to_each_other() -> None:
     newest = migrations.REVISIONS[-1]
-    stated = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "0001a": "before 0.1.0"}
+    stated = {None: "behind", newest: "current", "r9999": "newer", "0001": "before 0.1.0", "r0001": "before 0.1.0"}
     assert {revision: migrations.State(revision).verdict for revision in stated} == stated
     assert migrations.State(newest).refusal is None

@@ -72,10 +72,10 @@ class KeyGuard:
         known = self._known.get(secret)
         if known is None:
             self._lockout(secret, address, real_now)
-            known = await self._look_up(secret, address, real_now)
+            known = await self._load_key(secret, address, real_now)
         elif known.to_ask(real_now.timestamp()):
             known.asked_again = True
-            known = await self._look_up(secret, address, real_now)
+            known = await self._load_key(secret, address, real_now)
         if known.expires_at is not None and real_now >= known.expires_at:
             raise Unauthorised("header.Authorization holds a key that has expired")
         return known.caller
@@ -97,7 +97,7 @@ class KeyGuard:
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
 
-    async def _look_up(self, secret: str, address: str, real_now: datetime) -> _CachedKey:
+    async def _load_key(self, secret: str, address: str, real_now: datetime) -> _CachedKey:
         async with self._db.read() as tx:
             key = await keys.find_by_secret(tx, secret)
         if key is None:

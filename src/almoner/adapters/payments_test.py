@@ -136,29 +136,31 @@ class TestProvider:
             "maxAttempts": order.tries,
         }
         headers = {"Idempotency-Key": order.key, "Content-Type": "application/json"}
-        return _parse_payment(await self._ask("POST", "/v1/payments", headers, msgspec.json.encode(body)))
+        return _parse_payment(await self._request("POST", "/v1/payments", headers, msgspec.json.encode(body)))
 
     async def fetch(self, payment: str) -> ProviderPayment:
         """The payment as it stands. Raises NoSuchPayment, ProviderFailure."""
-        return _parse_payment(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}"))
+        return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
-        return _parse_payment(await self._ask("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
+        return _parse_payment(await self._request("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
         """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         body = msgspec.json.encode({"amount": money.minor, "currency": money.currency})
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
-        made = _parse_response(await self._ask("POST", path, headers, body), _Refund)
+        made = _parse_response(await self._request("POST", path, headers, body), _Refund)
         if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
             raise ProviderFailure("the provider answered with another refund")
         return ProviderRefund(made.id, money)
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""
-        shown = _parse_response(await self._ask("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes)
+        shown = _parse_response(
+            await self._request("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes
+        )
         if any(one.payment != payment or one.currency not in EXPONENTS for one in shown.data):
             raise ProviderFailure("the provider answered with disputes of another payment, or of no currency")
         return [
@@ -195,7 +197,7 @@ class TestProvider:
         """Close the connections."""
         await self._session.close()
 
-    async def _ask(
+    async def _request(
         self,
         method: Literal["GET", "POST"],
         path: str,

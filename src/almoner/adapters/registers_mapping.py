@@ -149,7 +149,7 @@ class _MappingParser:
 
     def mapping(self, taken: Mapping[str, str | None]) -> RegisterMapping:
         """What the document says; of use only without problems."""
-        self._known("the mapping", self.document, _TABLES, "table")
+        self._reject_unknown_keys("the mapping", self.document, _TABLES, "table")
         source, file = self._table("source", _SOURCE), self._table("file", _FILE)
         columns, constants = self._table("columns", frozenset(MEMBERS)), self._table("constants", _CONSTANTS)
         personal = self._table("personal", _PERSONAL)
@@ -191,10 +191,10 @@ class _MappingParser:
             self.say(f"{name} is not a table: write [{name}] and its members below it")
             return {}
         if known is not None:
-            self._known(name, table, known, "member")
+            self._reject_unknown_keys(name, table, known, "member")
         return table
 
-    def _known(self, where: str, table: Mapping[str, Any], known: frozenset[str], what: str) -> None:
+    def _reject_unknown_keys(self, where: str, table: Mapping[str, Any], known: frozenset[str], what: str) -> None:
         for name in table:
             if name not in known:
                 near = get_close_matches(name, sorted(known), 1)
@@ -260,7 +260,7 @@ class _MappingParser:
         if not isinstance(stated, dict):
             self.say(f"{where} is neither the name of a column nor a table: {where} = " + '{ column = "..." }')
             return None
-        self._known(where, stated, _OPTIONS[kind], "option")
+        self._reject_unknown_keys(where, stated, _OPTIONS[kind], "option")
         columns = [stated["column"]] if "column" in stated else stated.get("columns")
         if not isinstance(columns, list) or not columns or not all(isinstance(each, str) and each for each in columns):
             self.say(f"{where} names no column: write column = or columns = [...]")

@@ -156,14 +156,14 @@ class DelimitedTable:
         while (fields := self._split(text, alone=not taken)) is None:
             following = self._next() if len(taken) < _LINES_OF_A_ROW else None
             if following is None or following.wrong is not None:
-                self._give_back(taken if following is None else [*taken, following])
+                self._push_back(taken if following is None else [*taken, following])
                 return self._bad(line, "a quote in the row is never closed")
             taken.append(following)
             text = f"{text}\n{following.text}"
         if len(fields) > width and not any(fields[width:]):
             del fields[width:]
         if len(fields) != width:
-            self._give_back(taken)
+            self._push_back(taken)
             return self._bad(line, f"the row has {len(fields)} fields, the header has {width}")
         return TableRow(line.number, fields)
 
@@ -201,7 +201,7 @@ class DelimitedTable:
     def _next(self) -> _Line | None:
         return self._held.popleft() if self._held else next(self._lines, None)
 
-    def _give_back(self, lines: list[_Line]) -> None:
+    def _push_back(self, lines: list[_Line]) -> None:
         self._held.extendleft(reversed(lines))
 
     def _texts(self, file: SourceFile) -> Iterator[_Line]:

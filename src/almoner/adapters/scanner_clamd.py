@@ -25,7 +25,7 @@ class ClamdScanner:
         """What was found; None when the content is clean. Raises ScannerUnavailable."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                answer = await self._ask(content)
+                answer = await self._scan_stream(content)
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
             raise ScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
         verdict = answer.removeprefix("stream: ")
@@ -35,7 +35,7 @@ class ClamdScanner:
             return verdict.removesuffix(_FOUND) or "unnamed"
         raise ScannerUnavailable(f"the scanner answered: {verdict[:200]}")
 
-    async def _ask(self, content: AsyncIterator[bytes]) -> str:
+    async def _scan_stream(self, content: AsyncIterator[bytes]) -> str:
         if self._host:
             opened = asyncio.open_connection(self._host, self._port, limit=_MOST_ANSWER)
         else:

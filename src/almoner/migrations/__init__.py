@@ -5,6 +5,7 @@ for the state, which needs no Alembic.
 """
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +16,14 @@ import asyncpg
 
 APP_ROLE = "almoner_app"
 _FOLDER = Path(__file__).parent
-REVISIONS = tuple(sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py")))
-_BEFORE_0_1_0 = re.compile(r"\d{4}a?")
-"""How revisions were named before the baseline; their tables are not carried over."""
+BASELINE = tuple(sorted((_FOLDER / "baseline").glob("*.sql")))
+_BASELINE_SHA256 = hashlib.sha256(b"".join(file.read_bytes() for file in BASELINE)).hexdigest()
+BASELINE_REVISION = f"r0001_{_BASELINE_SHA256[:12]}"
+"""Named by its content: it is rewritten until 0.1.0 is released, and a database made by another one must be refused."""
+_LATER = sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py"))[1:]
+REVISIONS = (BASELINE_REVISION, *_LATER)
+_BEFORE_0_1_0 = re.compile(r"\d{4}a?|r0001(_[0-9a-f]{12})?")
+"""Revisions from before the baseline of this version; their tables are not carried over."""
 
 
 class MigrationRefused(Exception):

@@ -83,7 +83,7 @@ class Vault:
 
     def read_page_token(self, purpose: str, token: str) -> UUID | None:
         """The record that the token opens, or None when it was not made here for this purpose."""
-        known = self._known(purpose, token)
+        known = self._verified_payload(purpose, token)
         return UUID(bytes=known) if known is not None and len(known) == _ID_BYTES else None
 
     def expiring_token(self, purpose: str, record: UUID, until: datetime) -> str:
@@ -92,7 +92,7 @@ class Vault:
 
     def read_expiring_token(self, purpose: str, token: str) -> tuple[UUID, datetime] | None:
         """The record that the token opens and when it ends, which may be over; None when it was not made here."""
-        known = self._known(purpose, token)
+        known = self._verified_payload(purpose, token)
         if known is None or len(known) != _ID_BYTES + _END_BYTES:
             return None
         return UUID(bytes=known[:_ID_BYTES]), datetime.fromtimestamp(int.from_bytes(known[_ID_BYTES:]), UTC)
@@ -101,7 +101,7 @@ class Vault:
         tag = self.keyed_hash("page:" + purpose, named)[:_TAG_BYTES]
         return urlsafe_b64encode(named + tag).decode().rstrip("=")
 
-    def _known(self, purpose: str, token: str) -> bytes | None:
+    def _verified_payload(self, purpose: str, token: str) -> bytes | None:
         """What a token of this purpose names."""
         try:
             named = urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-_TAG_BYTES]

@@ -72,7 +72,7 @@ class SandboxClock:
     async def _advance(self, ahead: timedelta) -> ClockReading:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience_seconds
-        await self._settle(deadline)
+        await self._wait_until_idle(deadline)
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
                 moment = await self._background.next_due(tx)
@@ -82,9 +82,9 @@ class SandboxClock:
             if step > ahead:
                 break
             await self._set(step)
-            await self._settle(deadline)
+            await self._wait_until_idle(deadline)
         await self._set(ahead)
-        await self._settle(deadline)
+        await self._wait_until_idle(deadline)
         return await self.read()
 
     async def _set(self, ahead: timedelta) -> None:
@@ -104,7 +104,7 @@ class SandboxClock:
         async with self._background.db.read() as tx:
             return await processes.count_behind(tx, version)
 
-    async def _settle(self, deadline: float) -> None:
+    async def _wait_until_idle(self, deadline: float) -> None:
         """Do what is due, and wait for what others have in hand."""
         loop = asyncio.get_running_loop()
         while loop.time() < deadline:

@@ -30,7 +30,7 @@ def simulation_actions(db: Database, provider: PaymentProvider, rules: Disbursem
     return {
         ("donation", "settle"): money.settle,
         ("donation", "disburse"): money.disburse,
-        ("donation", "return"): money.give_back,
+        ("donation", "return"): money.return_payment,
         ("donation", "release"): money.release,
         ("donation", "reassign"): money.reassign,
         ("donation", "refund"): money.refund,
@@ -66,7 +66,7 @@ class _Money:
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
-    async def give_back(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
+    async def return_payment(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
         """The bank returns the payout that the donation was paid with. Raises NotFound, InvalidState."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)

@@ -95,12 +95,12 @@ class SignInPages:
             needed = await sign_in_methods.find_open_ticket(
                 self._db, place.realm, request.cookies.get(place.second_factor_cookie, "")
             )
-            return await self._take_second(entry, needed)
+            return await self._second_factor_step(entry, needed)
         except TicketExpired:
             reported = "again" if place.second_factor_cookie in request.cookies else "first"
             return redirect_to(f"{place.home}/sign-in?told={reported}")
 
-    async def _take_second(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
+    async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
         """Its form, or what comes of it. Raises TicketExpired."""
         code = entry.form_text("code").strip()
         if entry.request.method != "POST":

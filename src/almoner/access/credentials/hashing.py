@@ -39,9 +39,9 @@ class _Queue:
 
     def __init__(self) -> None:
         self.waiting = 0
-        self.take(CURRENT_COST)
+        self.apply_cost(CURRENT_COST)
 
-    def take(self, cost: HashCost) -> None:
+    def apply_cost(self, cost: HashCost) -> None:
         self.hasher = PasswordHasher(cost.passes, cost.kibibytes, parallelism=1, hash_len=32, salt_len=16)
 
     async def do(self, work: Callable[[], T], *, known: bool) -> T:
@@ -61,7 +61,7 @@ _queue: Final = _Queue()
 
 def set_cost(cost: HashCost) -> None:
     """Make hashes at another cost from now on: tests sign in thousands of times, and nothing else may call this."""
-    _queue.take(cost)
+    _queue.apply_cost(cost)
 
 
 async def hash_secret(secret: bytes) -> str:

@@ -246,7 +246,7 @@ async def store_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlo
     )
 
 
-async def forgive_attempts(
+async def clear_attempts(
     tx: Tx, _scope: AllPartners, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]
 ) -> None:
     """Forget the tries of some slots, and take one back of others. Never waits long: turns are not held for it."""

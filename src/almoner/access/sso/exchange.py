@@ -82,13 +82,13 @@ class TokenExchange:
                 form["client_secret"] = secret
             else:
                 headers["Authorization"] = _basic_authorization(provider.client_id, secret)
-        answer = await self._ask(provider, metadata, form, headers)
+        answer = await self._request(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
             raise unreachable_error("its response has no ID token")
         return read_claims(provider, await self._claims(provider, state, token, access))
 
-    async def _ask(
+    async def _request(
         self, provider: Provider, metadata: Metadata, form: Mapping[str, str], headers: Mapping[str, str]
     ) -> Mapping[str, Any]:
         body = urlencode(form).encode()

@@ -101,10 +101,10 @@ class ProviderMetadataCache:
             if place.failed is not None and place.failed_at is not None and now - place.failed_at < _PAUSE:
                 raise SsoRefused(place.failed.reason, place.failed.text, reported=place.failed.reported)
             if place.known is None or now - place.known.fetched_at >= _KEPT:
-                place.known = await self._ask(provider, place, now)
+                place.known = await self._request(provider, place, now)
             return place.known
 
-    async def _ask(self, provider: Provider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
+    async def _request(self, provider: Provider, place: _CacheEntry, now: datetime) -> _CachedMetadata:
         try:
             metadata = await self._fetch_metadata(provider)
             known = _CachedMetadata(metadata, await self._fetch_keys(provider, metadata), now)

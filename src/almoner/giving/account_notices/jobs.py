@@ -35,7 +35,7 @@ reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)
 def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are told."""
 
-    async def tell(work: JobContext, job: Job) -> Result:
+    async def send_notice(work: JobContext, job: Job) -> Result:
         account_id = UUID(job.payload["account"])
         async with work.db.write() as tx:
             of = (await payee_bank_accounts.get(tx, account_id)).organisation_id
@@ -47,7 +47,7 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
             mail = await _compose_mail(tx, pages, contacts, job)
         return await mailing.send_mail(transport, mail, job)
 
-    return {NOTIFY: tell, service.SEND: send}
+    return {NOTIFY: send_notice, service.SEND: send}
 
 
 async def _compose_mail(tx: Tx, pages: PageRenderer, contacts: Contacts, job: Job) -> Mail | None:

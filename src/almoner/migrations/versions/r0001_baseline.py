@@ -1,22 +1,20 @@
 """The form of version 0.1.0, one file for each subject.
 
-Revision ID: r0001
+Revision ID: r0001 and a hash of these files
 Revises:
 """
 
-from pathlib import Path
-
 from alembic import op
 
-revision = "r0001"
-down_revision = None
+from almoner.migrations import BASELINE, BASELINE_REVISION
 
-BASELINE = Path(__file__).parents[1] / "baseline"
+revision = BASELINE_REVISION
+down_revision = None
 
 
 def upgrade() -> None:
     """Run the files of ``baseline`` in the order of their numbers, in one transaction."""
-    for file in sorted(BASELINE.glob("*.sql")):
+    for file in BASELINE:
         op.execute(file.read_text(encoding="utf-8"))
 
 

@@ -121,7 +121,7 @@ class _LabelTagger:
         self._facts = facts
         self._flags = tuple(flags)
         self._table = {_folded(label): codes for label, codes in _MAPPINGS[prefix].items()}
-        self._given = lru_cache(maxsize=65536)(self._look_up)
+        self._given = lru_cache(maxsize=65536)(self._rules_for)
 
     def __call__(self, entry: RegisterEntry) -> AssignedTags:
         """What its ticks give; where there are none, its name."""
@@ -129,7 +129,7 @@ class _LabelTagger:
         stated += [flag for flag in self._flags if entry.facts.get(flag)]
         return _assign(self._given(tuple(stated)) or tuple(sub_tags_of_name(entry.name)))
 
-    def _look_up(self, stated: tuple[str, ...]) -> SubTagRules:
+    def _rules_for(self, stated: tuple[str, ...]) -> SubTagRules:
         folded = {_folded(label) for label in stated}
         of_some = not folded >= _EVERY_GENDER
         return tuple(

@@ -62,13 +62,13 @@ class ProgressReporter:
 
     def report_read(self, position: int) -> None:
         """So many bytes of all files are read."""
-        self._tell("reading", _READING * (position / self.bytes if self.bytes else 1.0))
+        self._report_progress("reading", _READING * (position / self.bytes if self.bytes else 1.0))
 
     def report_merged(self, steps: int, of: int) -> None:
         """So many steps of the merge are done."""
-        self._tell("merging", _READING + (1 - _READING) * steps / of)
+        self._report_progress("merging", _READING + (1 - _READING) * steps / of)
 
-    def _tell(self, stage: Any, share: float) -> None:
+    def _report_progress(self, stage: Any, share: float) -> None:
         if self.report is not None:
             elapsed = max((self.clock_now() - self._started).total_seconds(), 1e-6)
             left = domain.seconds_left(share, elapsed)
@@ -157,13 +157,13 @@ class _ReadUnit:
             opened = [stack.enter_context(files.open_file(one)) for one in self.found]
             for nth, row in enumerate(self.source.read(opened)):
                 if nth % _ROWS_BETWEEN_REPORTS == 0:
-                    self._tell(opened)
+                    self._report_progress(opened)
                 if (record := self._record(row, nth + _FIRST_ROW)) is not None:
                     self.staged += 1
                     yield record
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
-    def _tell(self, opened: Sequence[OpenFile]) -> None:
+    def _report_progress(self, opened: Sequence[OpenFile]) -> None:
         self.pace.report_read(self.before + sum(file.position for file in opened))
 
     def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:

@@ -102,23 +102,23 @@ class Chainer:
 
     async def run_batch(self) -> int:
         """How many entries were given their place. 0: none waits, or another chainer has them."""
-        scopes = await self._look()
+        scopes = await self._find_waiting()
         if not scopes:
             return 0
         try:
             return await self._chain(scopes)
         except Exception as error:  # noqa: BLE001 (whatever is wrong with one scope holds up no other)
-            self._tell(error)
+            self._log_failure(error)
         linked = 0
         for scope in scopes:
             try:
                 linked += await self._chain([scope])
             except Exception as error:  # noqa: BLE001 (as above)
-                self._tell(error, scope=str(scope))
+                self._log_failure(error, scope=str(scope))
                 self._resting[scope] = monotonic() + _REST_SECONDS
         return linked
 
-    async def _look(self) -> list[UUID]:
+    async def _find_waiting(self) -> list[UUID]:
         """Start after the scope where the last look ended, so that all have their turn."""
         now = monotonic()
         self._resting = {scope: until for scope, until in self._resting.items() if until > now}
@@ -139,7 +139,7 @@ class Chainer:
                 await _link_entries(tx, ends, rows)
         return len(rows)
 
-    def _tell(self, error: Exception, **fields: object) -> None:
+    def _log_failure(self, error: Exception, **fields: object) -> None:
         """Log what went wrong. A database that is away is nobody's failure: raised again."""
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error

@@ -41,7 +41,7 @@ class CopyWatch:
         if found.storage_error is not None:
             self._log("storage_waits", found.storage_error)
         if found.verdict not in copy_detection.LIVE_VERDICTS:
-            await self._found_copy(found.claim, found.verdict)
+            await self._handle_copy(found.claim, found.verdict)
         elif found.verdict == "promoted" and self._has_to_wait():
             self._identity.awaits_promotion = True
         elif found.claim is not None or found.storage_error is None:
@@ -65,7 +65,7 @@ class CopyWatch:
                 await self.check()
             except DATABASE_ERRORS as error:
                 self._log("copy_watch_waits", error)
-            self._tell()
+            self._log_copy()
 
     async def close(self) -> None:
         """Raise once more, so that a copy of the database of before is told from this one."""
@@ -117,7 +117,7 @@ class CopyWatch:
         self._hesitates_since = None
         self._telemetry.unreleased_copy.set(0)
 
-    async def _found_copy(self, claim: DeploymentClaim | None, why: str) -> None:
+    async def _handle_copy(self, claim: DeploymentClaim | None, why: str) -> None:
         known, real_now = self._identity.copy, self._real_now()
         since = (
             claim.copy_detected_at
@@ -128,12 +128,12 @@ class CopyWatch:
         )
         self._identity.copy, self._identity.awaits_promotion = UnreleasedCopyNotice(why, since), False
         self._telemetry.unreleased_copy.set(1)
-        self._tell()
+        self._log_copy()
         if claim is not None and claim.copy_reason != why:
             async with self._db.write() as tx:
                 await copy_detection.record_copy(tx, claim, why)
 
-    def _tell(self) -> None:
+    def _log_copy(self) -> None:
         """Say it in the log, once and then every hour."""
         copy, real_now = self._identity.copy, self._real_now()
         if copy is None:

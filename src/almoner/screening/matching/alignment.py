@@ -90,7 +90,7 @@ class WordAligner:
     def align(self) -> list[AlignedWords]:
         """All pairs."""
         self._same()
-        self._told_twice()
+        self._match_repeated()
         self._cut()
         if self.left and self.right:
             self._together()
@@ -99,7 +99,7 @@ class WordAligner:
             self._initials()
         return self.pairs
 
-    def _take(self, finding: Finding, likeness: float, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    def _pair_words(self, finding: Finding, likeness: float, left: tuple[int, ...], right: tuple[int, ...]) -> None:
         self.pairs.append((finding, likeness, left, right))
         self.left = [place for place in self.left if place not in left]
         self.right = [place for place in self.right if place not in right]
@@ -132,15 +132,15 @@ class WordAligner:
                 whole = next((one for one in others if one >= least and other.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
             if whole > agreed and sum(other.weights[one] for one in rest) <= other.total / 2:
-                self._take("cut", likeness, *((rest, tuple(ours)) if turned else (tuple(ours), rest)))
+                self._pair_words("cut", likeness, *((rest, tuple(ours)) if turned else (tuple(ours), rest)))
                 return
 
-    def _told_twice(self) -> None:
+    def _match_repeated(self) -> None:
         """A name with its own initials behind it tells nothing new by them."""
         for mine, turned in ((self._asked, False), (self._listed, True)):
             for place in (self.right if turned else self.left) if mine.acronyms else ():
                 if mine.words[place] in mine.acronyms:
-                    self._take("initials", 1.0, *(((), (place,)) if turned else ((place,), ())))
+                    self._pair_words("initials", 1.0, *(((), (place,)) if turned else ((place,), ())))
                     return
 
     def _together(self) -> None:
@@ -155,7 +155,7 @@ class WordAligner:
                     other = other_name.words[place]
                     if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _NEARLY):
                         split, whole = (first, second), (place,)
-                        self._take("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
+                        self._pair_words("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
                         return
 
     def _meaning(self) -> None:
@@ -164,7 +164,7 @@ class WordAligner:
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:
                     if senses.get(self._listed.words[other]) == sense:
-                        self._take("meaning", _MEANING, (place,), (other,))
+                        self._pair_words("meaning", _MEANING, (place,), (other,))
                         break
 
     def _spelling(self) -> None:
@@ -178,7 +178,7 @@ class WordAligner:
         ]
         for likeness, place, other in sorted(found, reverse=True):
             if place in self.left and other in self.right:
-                self._take("spelling", likeness, (place,), (other,))
+                self._pair_words("spelling", likeness, (place,), (other,))
 
     def _initials(self) -> None:
         for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
@@ -188,7 +188,7 @@ class WordAligner:
                 if 2 < len(word) < 7 and len(others) >= len(word):
                     for run in _runs(others, len(word)):
                         if "".join(other.words[one][0] for one in run) == word:
-                            self._take("initials", _INITIALS, *((run, (place,)) if turned else ((place,), run)))
+                            self._pair_words("initials", _INITIALS, *((run, (place,)) if turned else ((place,), run)))
                             return
 
 

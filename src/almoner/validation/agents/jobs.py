@@ -96,7 +96,7 @@ def handlers(
             mail = await emails.confirmation_email(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
-    async def ask_nonprofit(work: JobContext, job: Job) -> Result:
+    async def request_confirmation(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
             mail = await emails.question_email(tx, pages, UUID(job.payload["verification"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
@@ -104,5 +104,5 @@ def handlers(
     return {
         agent_review.REVIEW: review,
         email_confirmation.SEND_CONFIRMATION: send_confirmation,
-        agent_review.ASK_NONPROFIT: ask_nonprofit,
+        agent_review.ASK_NONPROFIT: request_confirmation,
     }

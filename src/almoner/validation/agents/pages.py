@@ -93,14 +93,14 @@ class AgentPages:
     async def show_confirmation(self, request: Request) -> Response:
         """The button for who came by the link, a field for the code for everybody else, or how it has ended."""
         async with self._db.read() as tx:
-            found = await service.get(tx, ALL_PARTNERS, self._named(request))
+            found = await service.get(tx, ALL_PARTNERS, self._verification_id(request))
             visit = self._visit(request, CONFIRM, found.id)
             return await self._confirmation(tx, request, found, visit)
 
     @with_error_pages
     async def submit_confirmation(self, request: Request) -> Response:
         """The button, the code, or the wish for a new mail."""
-        verification_id = self._named(request)
+        verification_id = self._verification_id(request)
         by_link = self._visit(request, CONFIRM, verification_id)
         visit = by_link or self._visit(request, _CODE, verification_id)
         form = await self._posted(request, visit)
@@ -126,7 +126,7 @@ class AgentPages:
     @with_error_pages
     async def show_question(self, request: Request) -> Response:
         """The question with two buttons, or that no answer is needed."""
-        verification_id = self._named(request)
+        verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
         async with self._db.read() as tx:
             return await self._question(tx, verification_id, visit)
@@ -134,7 +134,7 @@ class AgentPages:
     @with_error_pages
     async def submit_answer(self, request: Request) -> Response:
         """Yes or no; a person decides with it."""
-        verification_id = self._named(request)
+        verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
         form = await self._posted(request, visit)
         given = None if form is None else form.get("answer")
@@ -160,7 +160,7 @@ class AgentPages:
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
-    def _named(self, request: Request) -> UUID:
+    def _verification_id(self, request: Request) -> UUID:
         """Raises NotFound."""
         found = self._ids.parse("agentverification", request.path_params["id"])
         if found is None:

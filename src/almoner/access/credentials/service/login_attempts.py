@@ -94,7 +94,7 @@ async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> C
 
 async def record_success(tx: Tx, counted: CountedAttempt) -> None:
     """The try was right: what its source did wrong before is forgiven, and it does not count against the others."""
-    await store.forgive_attempts(tx, ALL_PARTNERS, [counted.own], counted.shared)
+    await store.clear_attempts(tx, ALL_PARTNERS, [counted.own], counted.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
@@ -143,7 +143,7 @@ def _source_key(source: AttemptSource) -> str:
 
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
-    """Keyed: the table tells nobody which names were tried. One name is one, however it is written, whoever has it."""
+    """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
     folded = await store.fold_name(tx, ALL_PARTNERS, user_name.strip()) if is_storable(user_name) else user_name
     if person is not None:
         return _person_hash(tx.vault, person)

@@ -124,7 +124,7 @@ async def set_group_role(tx: Tx, partner: Partner, group_id: UUID, role: MemberR
     """
     if role is not None and role not in MEMBER_ROLES:
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
-    async with _keep_an_owner(tx, partner):
+    async with _require_owner(tx, partner):
         group = await lock_group(tx, partner, group_id)
         mapped = await store.set_group_role(tx, group, role)
     await _record(tx, partner, by, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
@@ -221,7 +221,7 @@ async def change_roles(
 
     What the provider says and what groups give stays.
     """
-    async with _keep_an_owner(tx, partner):
+    async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
         was = (await get(tx, partner, person_id)).granted
         changed = await people.set_granted_roles(tx, person, roles)
@@ -233,7 +233,7 @@ async def change_roles(
 
 async def deactivate(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
     """End what a member may do; every sign-in ends with it. Raises NoSuchPerson, LastOwner."""
-    async with _keep_an_owner(tx, partner):
+    async with _require_owner(tx, partner):
         return await _set_active(tx, partner, by, person_id, active=False)
 
 
@@ -244,7 +244,7 @@ async def activate(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) 
 
 async def remove(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> None:
     """Remove a member with all that opens anything to them. Raises NoSuchPerson, LastOwner."""
-    async with _keep_an_owner(tx, partner):
+    async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
         await people.delete(tx, member_realm(partner), person_id)
     await _record(tx, partner, by, "member.removed", _text(tx, person))
@@ -265,7 +265,7 @@ async def disconnect_provider(tx: Tx, partner: Partner, by: AuditContext, person
 
     Raises NoSuchPerson, LastOwner.
     """
-    async with _keep_an_owner(tx, partner):
+    async with _require_owner(tx, partner):
         person = await people.get(tx, member_realm(partner), person_id)
         await identities.unlink_accounts(tx, person, by)
     return person
@@ -282,7 +282,7 @@ async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUI
 
 
 @asynccontextmanager
-async def _keep_an_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
+async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     """Do something that must leave an active owner where there was one, and one who can sign in; one at a time.
 
     Raises LastOwner. The partner's directory may do it all the same: it is the master of its people, and an

@@ -118,7 +118,7 @@ class OidcFlow:
         vault, stored = self._db.deployment.vault, back.cookies.get(back.cookie_name, "")
         found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), stored, self._clock.real_now())
         try:
-            taken = await self._take(back, found)
+            taken = await self._claim_state(back, found)
             metadata = await self._directory.metadata(taken.provider)
             code = exchange.parse_callback(taken.provider, metadata, back.query)
             stated = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
@@ -135,7 +135,7 @@ class OidcFlow:
             provider = await service.get(tx, partner)
         return await self._directory.refetch(provider)
 
-    async def _take(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
+    async def _claim_state(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
         """Take the state, once. Raises Refused."""
         async with self._db.write() as tx:
             is_first = await service.claim_state(tx, back.partner, found.hash, found.started_at)

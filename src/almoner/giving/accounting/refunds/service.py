@@ -174,7 +174,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
         if found.why is not None:
             tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
         else:
-            await _hold_external_refund(tx, provider, found)
+            await _record_external_refund(tx, provider, found)
         return
     _, refund = await lock_with_donation(tx, refund_id)
     payment = await payments.find(tx, refund.payment_id) if refund.payment_id else None
@@ -189,7 +189,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
             await security_emails.enqueue_email(tx, officer, "refund_failed", values=_amount_text(refund), facts=facts)
 
 
-async def _hold_external_refund(tx: Tx, provider: str, found: ProviderRefundState) -> None:
+async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundState) -> None:
     """Somebody sent a gift back in the provider's dashboard: the nonprofit is not paid it, too, before it is begun."""
     paid = (await payments.find_all_at_provider(tx, provider, [found.payment])).get(found.payment)
     if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:

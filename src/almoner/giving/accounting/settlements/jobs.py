@@ -66,10 +66,10 @@ def fetch_schedules(reports: PayoutReportSource) -> tuple[Schedule, ...]:
     async def due(tx: Tx) -> datetime | None:
         return await service.next_fetch_at(tx, reports.name)
 
-    async def look(tx: Tx) -> int:
+    async def check_due(tx: Tx) -> int:
         if not await service.claim_fetch(tx, reports.name):
             return 0
         await queue.enqueue_all(tx, [NewJob(FETCH, {})])
         return 1
 
-    return (Schedule(FETCH, due, look),)
+    return (Schedule(FETCH, due, check_due),)

@@ -244,14 +244,14 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     if found is OpenReason.TAKEN_BACK and line.reason is not found:  # the first time: people may release it meanwhile
         await donor_transfers.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
     if found is OpenReason.OTHER_STATE and line.reason is not found:
-        await _hold_returned(tx, line, named)
+        await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, OpenReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
         await store.mark_open(tx, ALL_PARTNERS, line.id, why)
     return why is None
 
 
-async def _hold_returned(tx: Tx, line: BankLine, named: LineReferences) -> None:
+async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) -> None:
     """Money left for payouts that came back, and no line tells of their return: their gifts would be paid twice."""
     for one in named.payouts:
         if line.movement.minor < 0 and one.status == "RETURNED":

@@ -56,7 +56,7 @@ schedules: Final = (
 def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are asked."""
 
-    async def ask(work: JobContext, job: Job) -> Result:
+    async def send_request(work: JobContext, job: Job) -> Result:
         async with work.db.write() as tx:
             found = await verifications.get(tx, ALL_PARTNERS, UUID(job.payload["verification"]))
             try:
@@ -77,7 +77,7 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
             await service.erase_names(tx, UUID(job.payload["verification"]))
         return JobDone()
 
-    return {service.REQUEST: ask, service.SEND: send, service.ERASE_NAMES: forget_names}
+    return {service.REQUEST: send_request, service.SEND: send, service.ERASE_NAMES: forget_names}
 
 
 def compose_mail(tx: Tx, pages: PageRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:

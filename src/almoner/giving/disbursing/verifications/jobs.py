@@ -22,12 +22,12 @@ async def run_check(screening: Screening, accounts: ApprovedAccounts, work: JobC
     """Look at one, then do what a test value asked for. A second run finds what was seen."""
     verification_id, then = UUID(job.payload["verification"]), job.payload["then"]
 
-    async def look(tx: Tx) -> None:
+    async def check_due(tx: Tx) -> None:
         await checking.check_verification(tx, screening, accounts, verification_id)
         if then is not None:
             await service.apply_action(tx, verification_id, then)
 
-    await screening.run_with_screening(work.db, look)
+    await screening.run_with_screening(work.db, check_due)
     return JobDone()
 
 

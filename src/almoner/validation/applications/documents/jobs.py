@@ -109,7 +109,7 @@ async def _find_orphans(blobs: Blobs, work: JobContext) -> tuple[list[ListedBlob
     newest = _EVER
     batch: list[ListedBlob] = []
 
-    async def look() -> None:
+    async def check_due() -> None:
         nonlocal newest
         async with work.db.read() as tx:
             known = await service.existing_keys(tx, [listed.key for listed in batch])
@@ -121,8 +121,8 @@ async def _find_orphans(blobs: Blobs, work: JobContext) -> tuple[list[ListedBlob
         if blobs.is_own(listed.key):
             batch.append(listed)
         if len(batch) == _BATCH:
-            await look()
-    await look()
+            await check_due()
+    await check_due()
     return unknown, newest
 
 

@@ -82,11 +82,11 @@ class FormDocumentPages(FormBase):
             return await self._page(opened, notice=Notice(key) if key else None)
         received = await receive_upload(request)
         try:
-            return await self._take_in(opened, received)
+            return await self._accept_upload(opened, received)
         finally:
             received.close()
 
-    async def _take_in(self, opened: FormRequest, received: ReceivedUpload) -> Response:
+    async def _accept_upload(self, opened: FormRequest, received: ReceivedUpload) -> Response:
         chosen = None
         try:
             uploaded = received.open()

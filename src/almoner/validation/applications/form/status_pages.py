@@ -128,11 +128,11 @@ class StatusPages(StatusBase):
         seen = await self.load_posting_visit(request)
         received = await receive_upload(request)
         try:
-            return await self._take_in(seen, received)
+            return await self._accept_upload(seen, received)
         finally:
             received.close()
 
-    async def _take_in(self, seen: StatusVisit, received: ReceivedUpload) -> Response:
+    async def _accept_upload(self, seen: StatusVisit, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
             uploaded = received.open()

@@ -25,10 +25,10 @@ from almoner.validation.requests.domain import DECIDED, RequestDecided
 async def evaluate(screener: Screener, work: JobContext, job: Job) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
 
-    async def look(tx: Tx) -> None:
+    async def check_due(tx: Tx) -> None:
         await monitoring_evaluation.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
 
-    await screener.run_with_lists(work.db, look)
+    await screener.run_with_lists(work.db, check_due)
     return JobDone()
 
 
