@@ -2,7 +2,9 @@
 
 import asyncio
 import errno
+import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ import pytest
 from PIL import Image
 
 import almoner
+from almoner.platform.files.uploads import checking
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from tests.support import hostile_files, hostile_pdfs
@@ -213,7 +216,8 @@ def living(fork_server: psutil.Process) -> list[psutil.Process]:
 
 
 async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -> None:
-    slow = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans")
+    scans = next(file for file in corpus() if file.name == "a JPEG: hundreds of scans").content
+    slow = scans[:-2] + scans[scans.rindex(b"\xff\xda") : -2] * 1500 + scans[-2:]  # takes seconds
     await checked(checker, HONEST[PDF], PDF)
     started = checker._fork_server._process
     assert started is not None
@@ -227,13 +231,28 @@ async def test_u8_a_child_that_is_killed_costs_its_file_only(checker: Checker) -
     async with asyncio.TaskGroup() as group:
         group.create_task(kill())
         with pytest.raises(FiletypeNotSupported) as refused:
-            await checked(checker, slow.content, JPEG)
+            await checked(checker, slow, JPEG)
     assert refused.value.reasons == ("body.file cannot be read within the limits of time and memory",)
     assert (await checked(checker, HONEST[PDF], PDF))[0] == PDF
     assert fork_server.is_running()
 
 
-async def test_the_nursery_is_started_again_and_ends_with_its_checker() -> None:
+async def test_u8_a_child_that_is_killed_as_it_starts_costs_its_file_and_no_time() -> None:
+    """The test is the fork server: it closes what the child was given, as the system does for one that is killed."""
+    server = checking._ForkServer()
+    server._control, control = socket.socketpair()
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target, control:
+        asked = asyncio.create_task(asyncio.to_thread(server.ask, source, target, PDF, None, square=False))
+        _, files, _, _ = await asyncio.to_thread(socket.recv_fds, control, 4096, 3)
+        for file in files:
+            os.close(file)
+        async with asyncio.timeout(10):
+            assert await asked is None
+        assert server._control is not None, "the fork server and its other children go on"
+    server.close()
+
+
+async def test_the_fork_server_is_started_again_and_ends_with_its_checker() -> None:
     reported: list[str] = []
     checker = Checker(lambda outcome, seconds: reported.append(outcome))
     before = set(psutil.Process().children())

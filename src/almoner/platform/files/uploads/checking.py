@@ -30,6 +30,7 @@ AT_ONCE: Final = 2
 
 _PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
 _START_SECONDS: Final = 30.0
+_END_SECONDS: Final = 0.5
 _MOST_VERDICT: Final = 4096
 _PART: Final = 256 * 1024
 _STARTED: Final = b"+"
@@ -44,7 +45,7 @@ class CheckerUnavailable(Exception):
 
 
 class Checker:
-    """Checks files in children, a few at once. ``told`` hears how each check ended and how long it took, in seconds."""
+    """Checks files in children, a few at once. ``reported`` hears how each one ended and after how many seconds."""
 
     def __init__(self, reported: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
         self._turn = asyncio.Semaphore(AT_ONCE)
@@ -115,29 +116,30 @@ class _ForkServer:
         """What the child says; None when it was stopped before it said anything. Raises CheckerUnavailable."""
         source.flush()
         task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
-        received, stated = os.pipe()
-        try:
-            self._begin(task, [source.fileno(), target.fileno(), stated], received)
-            os.close(stated)
-            stated = -1
-            return _read_verdict(received)
-        finally:
-            os.close(received)
-            if stated != -1:
-                os.close(stated)
+        for _ in range(2):  # the fork server may be gone once
+            received, verdict = os.pipe()
+            try:
+                if self._begin(task, [source.fileno(), target.fileno()], received, verdict):
+                    return _read_verdict(received)
+            finally:
+                os.close(received)
+        raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
 
-    def _begin(self, task: bytes, files: list[int], received: int) -> None:
-        """Have a child started: one at a time, so that no two tasks lie in the socket. The server may be gone once."""
+    def _begin(self, task: bytes, files: list[int], received: int, verdict: int) -> bool:
+        """Have a child started: one at a time, so that no two tasks lie in the socket. False: the server was gone."""
         with self._lock:
-            for _ in range(2):
+            try:
                 control = self._control or self._start()
                 with suppress(OSError):
-                    socket.send_fds(control, [task], files)
-                    # The fork server never writes to its socket: it can be read when it has been closed.
-                    if _read_within(received, 1, _START_SECONDS, control) == _STARTED:
-                        return
-                self._end()
-        raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
+                    socket.send_fds(control, [task], [*files, verdict])
+            finally:
+                os.close(verdict)  # the last one is the child's, so that the pipe ends with it
+            readable, _, _ = select.select([received, control.fileno()], [], [], _START_SECONDS)
+            # The fork server never writes to its socket: it can be read when it has been closed.
+            if received in readable and (os.read(received, 1) == _STARTED or not _is_readable(control)):
+                return True  # a child, even one that was killed before it said so
+            self._end()
+            return False
 
     def _start(self) -> socket.socket:
         ours, other = socket.socketpair()
@@ -172,12 +174,12 @@ class _ForkServer:
 
 
 def _read_verdict(received: int) -> dict[str, Any] | None:
-    text = _read_within(received, _MOST_VERDICT, _PATIENCE_SECONDS)
+    """The one write of the child; None when it was killed, or takes too long."""
+    readable, _, _ = select.select([received], [], [], _PATIENCE_SECONDS)
+    text = os.read(received, _MOST_VERDICT) if readable else b""
     return json.loads(text) if text else None
 
 
-def _read_within(number: int, most: int, seconds: float, *unless: socket.socket) -> bytes:
-    """What one write of the other side brings in that time; nothing when one of ``unless`` can be read instead."""
-    watched = [number, *(one.fileno() for one in unless)]
-    readable, _, _ = select.select(watched, [], [], seconds)
-    return os.read(number, most) if number in readable else b""
+def _is_readable(control: socket.socket) -> bool:
+    """Whether the other side has closed it: a process that ends closes its pipes and sockets one after another."""
+    return bool(select.select([control], [], [], _END_SECONDS)[0])

@@ -116,11 +116,11 @@ def _preload_parsers() -> None:
         ("PNG", image_checks.PNG, "RGBA"),
         ("PNG", image_checks.PNG, "P"),
     ):
-        debited, made = BytesIO(), BytesIO()
-        Image.new(mode, (8, 6)).save(debited, kind, exif=Image.Exif())
-        image_checks.rewrite_image(debited.getvalue(), found, made, 4)
-        image_checks.rewrite_image(debited.getvalue(), found, made, 4, square=True)
-        image_checks.rewrite_image(debited.getvalue(), found, made, None)
+        image, made = BytesIO(), BytesIO()
+        Image.new(mode, (8, 6)).save(image, kind, exif=Image.Exif())
+        image_checks.rewrite_image(image.getvalue(), found, made, 4)
+        image_checks.rewrite_image(image.getvalue(), found, made, 4, square=True)
+        image_checks.rewrite_image(image.getvalue(), found, made, None)
     page = BytesIO()
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
