@@ -94,13 +94,13 @@ async def test_w7_workers_killed_while_receivers_answer_lose_nothing(
             running.terminate()
             running.wait(30)
 
-    organisations: dict[str, set[bytes]] = {}
+    bodies: dict[str, set[bytes]] = {}
     for got in sink.received:
         webhooks.verify(got, subscription["secret"])
-        organisations.setdefault(got.headers["webhook-id"], set()).add(got.body)
-    assert set(organisations) == emitted, "none lost, none phantom"
+        bodies.setdefault(got.headers["webhook-id"], set()).add(got.body)
+    assert set(bodies) == emitted, "none lost, none phantom"
     assert len(sink.received) > len(emitted), "what was answered and not yet recorded came again"
-    assert {len(versions) for versions in organisations.values()} == {1}, "the same bytes on every attempt"
+    assert {len(versions) for versions in bodies.values()} == {1}, "the same bytes on every attempt"
     assert {int(got.headers["service-sequence"]) for got in sink.received} == set(range(1, len(emitted) + 1))
     figures.write(
         "delivery-crashes",

@@ -194,8 +194,8 @@ def _bomb_of_a_table() -> bytes:
 def _by_table_stream(objects: bytes) -> bytes:
     made = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
     places = []
-    organisations = (b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>", PAGE, objects)
-    for number, body in enumerate(organisations, start=2):
+    bodies = (b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>", PAGE, objects)
+    for number, body in enumerate(bodies, start=2):
         places.append(len(made))
         made += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     place = len(made)

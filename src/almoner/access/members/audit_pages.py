@@ -51,21 +51,21 @@ class AuditPages:
     """The pages."""
 
     def __init__(self, desk: PageContext) -> None:
-        self._portal = desk
+        self._context = desk
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        portal = self._portal
+        context = self._context
         return [
-            portal.route("/audit", self.show, "owner", methods=["GET"]),
-            portal.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
-            portal.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
+            context.route("/audit", self.show, "owner", methods=["GET"]),
+            context.route("/audit.csv", self.download_csv, "owner", fresh=True, methods=["GET"]),
+            context.route("/audit.jsonl", self.download_json_lines, "owner", fresh=True, methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:
         """Entries, newest first."""
         partner = partner_of(visitor)
-        async with self._portal.db.read() as tx:
+        async with self._context.db.read() as tx:
             wanted = await _read_filter(tx, visitor, partner)
             entries, more = split_page(await _page(tx, partner, wanted, PAGE_SIZE + 1))
             names = await audit_texts.find_names(tx, partner, entries)
@@ -83,7 +83,7 @@ class AuditPages:
             }
             for entry in entries
         ]
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor,
             "audit.html",
             entries=shown,
@@ -104,9 +104,9 @@ class AuditPages:
     async def _file(
         self, visitor: Visitor, kind: str, media_type: str, line: Callable[[Entry], bytes], head: bytes
     ) -> Response:
-        partner, by = partner_of(visitor), self._portal.audit_context(visitor)
-        subject = self._portal.id_text("partner", partner.id)
-        async with self._portal.db.write() as tx:
+        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        subject = self._context.id_text("partner", partner.id)
+        async with self._context.db.write() as tx:
             await audit.record(
                 tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
             )
@@ -118,7 +118,7 @@ class AuditPages:
         yield head
         before: UUID | None = None
         while True:
-            async with self._portal.db.read() as tx:
+            async with self._context.db.read() as tx:
                 entries = await audit.list_page(tx, partner.id, before, _BATCH)
             yield b"".join(line(entry) for entry in entries)
             if len(entries) < _BATCH:

@@ -44,23 +44,23 @@ class KeyPages:
     """The pages."""
 
     def __init__(self, desk: PageContext) -> None:
-        self._portal = desk
+        self._context = desk
 
     def routes(self) -> list[Route]:
         """Starlette routes. A secret is shown to whoever has just proved who they are."""
-        portal = self._portal
+        context = self._context
         return [
-            portal.route("/keys", self.list, "owner", "developer", methods=["GET"]),
-            portal.route("/keys/new", self.create, "owner", "developer", fresh=True),
-            portal.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
+            context.route("/keys", self.list, "owner", "developer", methods=["GET"]),
+            context.route("/keys/new", self.create, "owner", "developer", fresh=True),
+            context.route("/keys/{id}", self.rotate_or_revoke, "owner", "developer", fresh=True),
         ]
 
     async def list(self, visitor: Visitor) -> Response:
         """All keys without their secrets, newest first."""
-        async with self._portal.db.read() as tx:
+        async with self._context.db.read() as tx:
             found = await keys.of_partner(tx, partner_of(visitor))
         reported = _REPORTED.get(visitor.query.get("told", ""))
-        return self._portal.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
+        return self._context.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
 
     async def create(self, visitor: Visitor) -> Response:
         """The form of a new key, then its secret, this once."""
@@ -69,11 +69,11 @@ class KeyPages:
             form = visitor.form
             typed = KeyForm(form_text(form, "name").strip(), form_text(form, "kind"), form_text(form, "scopes").strip())
             try:
-                async with self._portal.db.write() as tx:
+                async with self._context.db.write() as tx:
                     kind = _read_kind(visitor, typed.kind)
                     scopes = frozenset(typed.scopes.replace(",", " ").split())
                     made = await api_keys.create(
-                        tx, partner_of(visitor), self._portal.audit_context(visitor), kind, typed.name, scopes
+                        tx, partner_of(visitor), self._context.audit_context(visitor), kind, typed.name, scopes
                     )
             except IncorrectParams as error:
                 problems = problems_by_field(error, "name")
@@ -81,20 +81,20 @@ class KeyPages:
                 return self._secret(visitor, *made)
         status = 422 if problems else 200
         kinds = [{"id": kind, **_KINDS[kind]} for kind in _KINDS if _may_manage(visitor, kind)]
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor, "key_new.html", status=status, typed=typed, kinds=kinds, problems=problems
         )
 
     async def rotate_or_revoke(self, visitor: Visitor) -> Response:
         """Replace a key, or end it."""
-        key_id, partner = self._portal.id_from_path(visitor, "apikey"), partner_of(visitor)
+        key_id, partner = self._context.id_from_path(visitor, "apikey"), partner_of(visitor)
         try:
-            async with self._portal.db.read() as tx:
+            async with self._context.db.read() as tx:
                 key = await api_keys.get(tx, partner, key_id)
         except NoSuchKey:
             raise NotFound from None
         if not _may_manage(visitor, key.kind):
-            return self._portal.gate.render_refusal(
+            return self._context.gate.render_refusal(
                 visitor, "You do not have access to this page", "Only owners can manage directory keys."
             )
         typed, problems = KeyForm(overlap=visitor.form_text("overlap").strip() or "24"), {}
@@ -104,35 +104,35 @@ class KeyPages:
             except IncorrectParams as error:
                 problems = problems_by_field(error, "overlap")
         status = 422 if problems else 200
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor, "key.html", status=status, key=self._facts(key), typed=typed, problems=problems
         )
 
     async def _act(self, visitor: Visitor, key: ApiKey, typed: KeyForm) -> Response:
         """Do what the pressed button says."""
-        by = self._portal.audit_context(visitor)
+        by = self._context.audit_context(visitor)
         match visitor.form_text("do"):
             case "rotate":
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
-                async with self._portal.db.write() as tx:
+                async with self._context.db.write() as tx:
                     made = await api_keys.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
                 return self._secret(visitor, *made)
             case "revoke":
                 if not visitor.form_text("sure"):
                     raise IncorrectParams("sure: confirm that you want to revoke this key")
-                async with self._portal.db.write() as tx:
+                async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)
                 return redirect_to(f"{visitor.place.home}/keys?told=revoked")
             case _:
                 raise NotFound
 
     def _secret(self, visitor: Visitor, key: ApiKey, secret: str) -> Response:
-        return self._portal.render_page(visitor, "secret.html", key=self._facts(key), secret=secret)
+        return self._context.render_page(visitor, "secret.html", key=self._facts(key), secret=secret)
 
     def _facts(self, key: ApiKey) -> dict[str, object]:
         """A key for a template."""
-        real_now = self._portal.db.deployment.clock.real_now()
+        real_now = self._context.db.deployment.clock.real_now()
         if key.revoked_at is not None:
             state = "revoked"
         elif key.expires_at is None:
@@ -140,7 +140,7 @@ class KeyPages:
         else:
             state = f"{'active until' if key.is_usable(real_now) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M} UTC"
         return {
-            "id": self._portal.id_text("apikey", key.id),
+            "id": self._context.id_text("apikey", key.id),
             "name": key.name,
             "kind": _KINDS[key.kind]["name"],
             "hint": key.hint,

@@ -63,32 +63,32 @@ class MemberPages:
     """The pages."""
 
     def __init__(self, desk: PageContext) -> None:
-        self._portal = desk
+        self._context = desk
 
     def routes(self) -> list[Route]:
         """Starlette routes. Whatever changes something needs an owner who has just proved who they are."""
-        portal = self._portal
+        context = self._context
         return [
-            portal.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
-            portal.route("/members/invite", self.invite, "owner", fresh=True),
-            portal.route("/members/{id}", self.member, "owner", fresh=True),
-            portal.route("/groups", self.groups, "owner", fresh=True),
-            portal.route("/groups/{id}", self.group, "owner", methods=["GET"]),
+            context.route("/members", self.list, *MEMBER_ROLES, methods=["GET"]),
+            context.route("/members/invite", self.invite, "owner", fresh=True),
+            context.route("/members/{id}", self.member, "owner", fresh=True),
+            context.route("/groups", self.groups, "owner", fresh=True),
+            context.route("/groups/{id}", self.group, "owner", methods=["GET"]),
         ]
 
     async def list(self, visitor: Visitor) -> Response:
         """Everybody with their roles."""
-        after = self._portal.after_id(visitor, "member")
-        async with self._portal.db.read() as tx:
+        after = self._context.after_id(visitor, "member")
+        async with self._context.db.read() as tx:
             found, more = split_page(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor,
             "members.html",
             members=[self._facts(one) for one in found],
             manages=visitor.person.has_role("owner"),
-            own=self._portal.id_text("member", visitor.person.id),
+            own=self._context.id_text("member", visitor.person.id),
             later=after is not None,
-            onward=f"{visitor.path}?after={self._portal.id_text('member', found[-1].person.id)}" if more else None,
+            onward=f"{visitor.path}?after={self._context.id_text('member', found[-1].person.id)}" if more else None,
             told=_notice_text(visitor),
         )
 
@@ -98,11 +98,11 @@ class MemberPages:
         problems = typed.problems() if visitor.form else {}
         if visitor.form and not problems:
             try:
-                async with self._portal.db.write() as tx:
+                async with self._context.db.write() as tx:
                     await service.invite(
                         tx,
                         partner_of(visitor),
-                        self._portal.audit_context(visitor),
+                        self._context.audit_context(visitor),
                         typed.email,
                         name=typed.name,
                         user_name=typed.user_name,
@@ -116,13 +116,13 @@ class MemberPages:
             else:
                 return redirect_to(f"{visitor.place.home}/members?told=invited")
         status = 422 if problems else 200
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor, "invite.html", status=status, typed=typed, roles=ROLE_CHOICES, problems=problems
         )
 
     async def member(self, visitor: Visitor) -> Response:
         """One member, and what an owner does about them."""
-        person_id, partner = self._portal.id_from_path(visitor, "member"), partner_of(visitor)
+        person_id, partner = self._context.id_from_path(visitor, "member"), partner_of(visitor)
         problems = {}
         try:
             if visitor.form:
@@ -133,7 +133,7 @@ class MemberPages:
             problems = {"email": _TAKEN}
         except IncorrectParams as error:
             problems = problems_by_field(error, "roles" if visitor.form_text("do") == "roles" else "more")
-        async with self._portal.db.read() as tx:
+        async with self._context.db.read() as tx:
             try:
                 one = await service.get(tx, partner, person_id)
             except NoSuchPerson:
@@ -143,7 +143,7 @@ class MemberPages:
         typed = {"name": one.person.shown_name, "email": one.person.email or ""}
         if visitor.form_text("do") == "change":
             typed = {field: visitor.form_text(field) for field in typed}
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor,
             "member.html",
             status=422 if problems else 200,
@@ -160,8 +160,8 @@ class MemberPages:
 
     async def _act(self, visitor: Visitor) -> Response:
         """Do what the pressed button says, and show it."""
-        person_id = self._portal.id_from_path(visitor, "member")
-        partner, by, pressed = partner_of(visitor), self._portal.audit_context(visitor), visitor.form_text("do")
+        person_id = self._context.id_from_path(visitor, "member")
+        partner, by, pressed = partner_of(visitor), self._context.audit_context(visitor), visitor.form_text("do")
         name, email, roles = (
             visitor.form_text("name"),
             visitor.form_text("email"),
@@ -187,7 +187,7 @@ class MemberPages:
         if pressed == "remove" and not visitor.form_text("sure"):
             raise IncorrectParams("confirm that you want to remove this member")
         reported, act = acts[pressed]
-        async with self._portal.db.write() as tx:
+        async with self._context.db.write() as tx:
             await act(tx)
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path
         return redirect_to(f"{page}?told={reported}")
@@ -202,16 +202,16 @@ class MemberPages:
                 problems = problems_by_field(error, visitor.form_text("group"))
             else:
                 return redirect_to(f"{visitor.path}?told=mapped")
-        after = self._portal.after_id(visitor, "group")
-        async with self._portal.db.read() as tx:
+        after = self._context.after_id(visitor, "group")
+        async with self._context.db.read() as tx:
             found, more = split_page(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
-        return self._portal.render_page(
+        return self._context.render_page(
             visitor,
             "groups.html",
             status=422 if problems else 200,
             groups=[
                 {
-                    "id": self._portal.id_text("group", group.id),
+                    "id": self._context.id_text("group", group.id),
                     "name": group.display_name,
                     "role": group.role,
                     "size": size,
@@ -220,23 +220,23 @@ class MemberPages:
             ],
             roles=ROLE_CHOICES,
             later=after is not None,
-            onward=f"{visitor.path}?after={self._portal.id_text('group', found[-1][0].id)}" if more else None,
+            onward=f"{visitor.path}?after={self._context.id_text('group', found[-1][0].id)}" if more else None,
             problems=problems,
             told=_notice_text(visitor),
         )
 
     async def group(self, visitor: Visitor) -> Response:
         """Who is in a group."""
-        group_id, partner = self._portal.id_from_path(visitor, "group"), partner_of(visitor)
-        after = self._portal.after_id(visitor, "member")
-        async with self._portal.db.read() as tx:
+        group_id, partner = self._context.id_from_path(visitor, "group"), partner_of(visitor)
+        after = self._context.after_id(visitor, "member")
+        async with self._context.db.read() as tx:
             try:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
             except NoSuchGroup:
                 raise NotFound from None
             found, more = split_page(await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1))
-        texts = [{"id": self._portal.id_text("member", one.id), "name": one.name} for one in found]
-        return self._portal.render_page(
+        texts = [{"id": self._context.id_text("member", one.id), "name": one.name} for one in found]
+        return self._context.render_page(
             visitor,
             "group.html",
             name=group.display_name,
@@ -247,11 +247,11 @@ class MemberPages:
         )
 
     async def _map(self, visitor: Visitor) -> None:
-        group_id = self._portal.parse_id("group", visitor.form_text("group"))
+        group_id = self._context.parse_id("group", visitor.form_text("group"))
         role = cast("MemberRole | None", visitor.form_text("role") or None)
         try:
-            async with self._portal.db.write() as tx:
-                by = self._portal.audit_context(visitor)
+            async with self._context.db.write() as tx:
+                by = self._context.audit_context(visitor)
                 await service.set_group_role(tx, partner_of(visitor), group_id, role, by)
         except NoSuchGroup:
             raise NotFound from None
@@ -266,7 +266,7 @@ class MemberPages:
         else:
             state = "invited" if one.invited_until else "never signed in"
         return {
-            "id": self._portal.id_text("member", person.id),
+            "id": self._context.id_text("member", person.id),
             "name": person.shown_name,
             "user_name": person.user_name,
             "email": person.email,

@@ -27,5 +27,5 @@ LINKS: Final = (
 
 def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``."""
-    portal = PageContext(gate.db, gate, pages)
-    return [*MemberPages(portal).routes(), *KeyPages(portal).routes(), *AuditPages(portal).routes()]
+    context = PageContext(gate.db, gate, pages)
+    return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context).routes()]

@@ -98,9 +98,9 @@ class Content:
             yield Group(tag, heading_anchor(tag), tuple(operations))
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
-        organisations: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
-        body_kind = next(iter(organisations), "")
-        body = organisations.get(body_kind, {})
+        contents: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
+        body_kind = next(iter(contents), "")
+        body = contents.get(body_kind, {})
         answer = self._answer(operation).get("content", {}).get(_MEDIA_TYPE, {})
         return Operation(
             id=operation["operationId"],
