@@ -281,8 +281,8 @@ async def test_a_new_organisation_is_seen_by_its_own_partner_only(service: Servi
 
 async def test_two_decisions_at_once_are_one(service: Service, api: Client) -> None:
     made = await requested(api)
-    organisations = [{"id": made["id"], "action": action} for action in ("accept", "reject") * 4]
-    answers = await asyncio.gather(*(api.post(SIMULATE, body) for body in organisations))
+    decisions = [{"id": made["id"], "action": action} for action in ("accept", "reject") * 4]
+    answers = await asyncio.gather(*(api.post(SIMULATE, body) for body in decisions))
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 7
     won = next(data(answer) for answer in answers if answer.status_code == 200)
     assert await shown(api, made) == won

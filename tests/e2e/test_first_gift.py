@@ -225,8 +225,8 @@ async def test_w7_a_receiver_that_fails_gets_the_same_bytes_again(product: Produ
         assert len(mine) == 6
         return mine
 
-    organisations: dict[str, set[bytes]] = {}
+    bodies: dict[str, set[bytes]] = {}
     for request in await eventually(all_twice):
         verify(request, product.subscription["secret"])
-        organisations.setdefault(request.headers["webhook-id"], set()).add(request.body)
-    assert [len(same) for same in organisations.values()] == [1, 1, 1]
+        bodies.setdefault(request.headers["webhook-id"], set()).add(request.body)
+    assert [len(same) for same in bodies.values()] == [1, 1, 1]

@@ -83,8 +83,8 @@ def _problems(schema: dict[str, Any], example: object) -> list[str]:
 def test_every_body_has_an_example_that_its_schema_allows(operation_id: str) -> None:
     _, _, operation = OPERATIONS[operation_id]
     found = list(_examples(operation))
-    organisations = [operation.get("requestBody", {}), operation["responses"].get("200", {})]
-    for body in organisations:
+    bodies = [operation.get("requestBody", {}), operation["responses"].get("200", {})]
+    for body in bodies:
         for media_type, content in body.get("content", {}).items():
             bytes_alone = content["schema"].get("format") == "binary"
             assert media_type == "multipart/form-data" or bytes_alone or "example" in content
