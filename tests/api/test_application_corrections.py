@@ -295,7 +295,7 @@ async def test_u2_what_cannot_be_a_number_is_told_beside_its_field(service: Serv
         ({"registry": "", "number": ""}, "Select the register"),
         ({"registry": "IRS", "number": "twelve"}, "Enter a registration number in the format"),
         ({"registry": "CCEW", "number": "1173575"}, "Select the register"),  # of another country
-        ({"registry": "IRS", "number": "991234513"}, "We already checked this number"),
+        ({"registry": "IRS", "number": "991234513"}, "We have already checked this number"),
     ):
         await form.browser.open(home)
         answer = await form.browser.post(f"{home}/number", given)

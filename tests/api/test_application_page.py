@@ -15,7 +15,7 @@ from tests.support.hostile_files import HONEST, PDF
 from tests.support.service import Service
 from tests.support.submissions import ADA, applied, configured, ended, shown, simulate
 
-LATE = "the application has moved on"
+LATE = "the status of the application has changed"
 
 
 async def mailed(service: Service, api: Client, email: str) -> list[dict[str, Any]]:

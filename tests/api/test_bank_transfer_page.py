@@ -98,7 +98,7 @@ async def test_a_transfer_of_another_amount_is_looked_into(alone: Service, partn
     for address in (page, f"{page}/transfer"):
         reported = html.unescape((await browser.open(address)).text)
         assert "We are reviewing your transfer" in reported
-        assert "We’ll either accept it as your donation or refund you" in reported
+        assert "We’ll either accept the transfer as your donation or refund it" in reported
     async with alone.db.write() as tx:
         [other] = await suspense.lock_by_reference(tx, "".join(found[0].split()))
         await bank_transfers.apply_to_donation(tx, other.id, "as it is", "officer")

@@ -146,7 +146,7 @@ async def test_a_page_that_was_left_open_files_nothing_as_something_else(service
     answer = await browser.request(
         "POST", f"/application/{failed['id']}/documents", data=sent, files=files, headers=headers
     )
-    assert "the application has moved on" in answer.text
+    assert "the status of the application has changed" in answer.text
     assert data(await api.get(f"{PATH}/{failed['id']}/documents")) == []
     _, page = await page_of(service, api)
     assert 'type="file"' not in page  # who spoke for it was reviewed with the appeal

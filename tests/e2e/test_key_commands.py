@@ -69,7 +69,7 @@ async def test_k6_all_scopes_that_no_route_asks_for_are_told_at_once(
     status, reported = await almoner(*add, "--kind", "publishable", "--scope", "users:read")
     assert (status, reported) == (1, "scopes: a publishable key cannot have users:read\n")
     status, reported = await almoner(*add, "--kind", "scim", "--scope", "users:read")
-    assert (status, reported) == (1, "scopes: a directory's key has scim_api alone, not users:read\n")
+    assert (status, reported) == (1, "scopes: a SCIM key can only have scim_api, not users:read\n")
     status, reported = await almoner(*add[:-1], " ", "--scope", "x")
     assert reported.startswith("name: enter 1 to 100 characters\nscopes: unknown scope: x. "), reported
     assert await recorded(service, tenant) == []

@@ -97,7 +97,10 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
         1
     ] == f"Bo ({bo}) is finance.\n"
     status, reported = await hers("operators", "set-roles", ada.id, "--role", "administrator", "--role", "reviewer")
-    assert (status, reported) == (1, "Ada does not say what Ada may do: another administrator does.\n")
+    assert (status, reported) == (
+        1,
+        "You cannot change your own roles. Another administrator can change them for you.\n",
+    )
     changed = await hers("operators", "update", bo, "--email", "bo.okafor@example.org", "--name", "Bo Okafor")
     assert changed == (0, f"Bo Okafor ({bo}) signs in as bo.okafor@example.org.\n")
     _, listed = await nobody("operators", "list")
@@ -120,7 +123,7 @@ async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Servic
     assert found is not None
     assert (await hers("operators", "tokens", "revoke", found[1]))[0] == 0
     wrong = Operator(bo.id, "Bo", f"{bo.token[:-1]}{'b' if bo.token[-1] == 'a' else 'a'}")
-    for who, why in ((short, "is revoked"), (wrong, "This is no token of this deployment"), (ada, "lacks the role")):
+    for who, why in ((short, "is revoked"), (wrong, "This is not a token of this deployment"), (ada, "lacks the role")):
         status, reported = await in_process(service, tmp_path, who)("disbursements", "run")
         assert (status, why in reported, reported.count("\n")) == (1, True, 1), reported
         assert who.token not in reported
@@ -129,7 +132,7 @@ async def test_a_token_that_opens_nothing_is_refused_in_one_line(service: Servic
         assert token.last_used_at is not None
     assert (await hers("operators", "deactivate", bo.id))[1] == f"Bo ({bo.id}) has been deactivated.\n"
     status, reported = await his("disbursements", "run")
-    assert (status, reported) == (1, "Bo is deactivated: ask another administrator.\n")
+    assert (status, reported) == (1, "Bo is deactivated. Ask an administrator for help.\n")
     assert (await hers("operators", "activate", bo.id))[0] == 0
     assert "is revoked" in (await his("disbursements", "run"))[1]
     async with service.db.read() as tx:
@@ -207,7 +210,11 @@ async def test_v8_an_approval_takes_two_reviewers(service: Service, api: Client,
     )
     assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "pending"
     status, reported = await hers(*approve, "again")
-    assert (status, reported.startswith("Ada has confirmed it already (1 of 2)"), reported.count("\n")) == (1, True, 1)
+    assert (status, reported.startswith("Ada has already confirmed this (1 of 2)"), reported.count("\n")) == (
+        1,
+        True,
+        1,
+    )
     _, waiting = await hers("approvals", "list")
     for fact in ("verification.approve", made["id"], "Ada", "a voided cheque"):
         assert fact in waiting

@@ -19,7 +19,7 @@ async def test_an_administrator_sets_how_a_partner_gives(service: Service, tenan
     changed = await almoner("partners", "settings", partner, "--currency", "EUR", "--currency", "CHF", "--share-donors")
     assert changed == (0, f"settlement currencies EUR, CHF  donor details shared  Gift Aid required\n{ASKED}")
     status, printed = await almoner("partners", "settings", partner, "--currency", "XXX", "--no-gift-aid")
-    assert (status, "XXX: no active ISO 4217 currency" in " ".join(printed.split())) == (2, True)
+    assert (status, "XXX: not an active ISO 4217 currency" in " ".join(printed.split())) == (2, True)
     weekly = ("--request-interval", "week", "--request-minimum", "10", "--request-due-days", "14")
     status, printed = await almoner("partners", "settings", partner, *weekly)
     assert printed.endswith(WEEKLY)

@@ -78,7 +78,7 @@ async def test_who_let_the_other_in_lately_is_no_other_pair_of_eyes(service: Ser
     cause = await factories.nonprofit(service, name="Olive Relief")
     account = (await proposed(one, cause, "--routing", "011000015", "--account", "123456789")).split()[0]
     status, printed = await two("payee-accounts", "approve", account, *NUMBER, *NOTE)
-    assert (status, "let the other in, or in again, within 7 days: somebody else must look" in printed) == (1, True)
+    assert (status, "access in the last 7 days. Ask another operator to review it" in printed) == (1, True)
     assert (await three("payee-accounts", "approve", account, *NUMBER, *NOTE))[0] == 0
 
 

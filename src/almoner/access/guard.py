@@ -33,7 +33,7 @@ class RateLimits:
 
 
 class TooManyInvalidKeys(RateExceeded):
-    message = "Too many different wrong keys came from this address; wait as long as the Retry-After header says"
+    message = "Too many different invalid keys from this address. Wait as long as the Retry-After header says"
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class KeyGuard:
             known.asked_again = True
             known = await self._load_key(secret, address, real_now)
         if known.expires_at is not None and real_now >= known.expires_at:
-            raise Unauthorised("header.Authorization holds a key that has expired")
+            raise Unauthorised("header.Authorization contains a key that has expired")
         return known.caller
 
     def _lockout(self, secret: str, address: str, real_now: datetime) -> None:
@@ -103,7 +103,7 @@ class KeyGuard:
         if key is None:
             self._known.pop(secret, None)
             self._note_wrong(secret, address, real_now)
-            raise Unauthorised("header.Authorization does not hold a usable key")
+            raise Unauthorised("header.Authorization does not contain a valid key")
         caller = Caller(key.id, Partner(key.partner_id), _KINDS[key.kind], key.scopes)
         known = _CachedKey(caller, key.expires_at, real_now.timestamp())
         self._known[secret] = known
@@ -158,5 +158,5 @@ def read_authorization(header: str | None) -> str:
             return scheme
         case _:
             raise Unauthorised(
-                "header.Authorization must be the key, Bearer and the key, or HTTP Basic with the key as user"
+                "header.Authorization must be the key, Bearer and the key, or HTTP Basic with the key as username"
             )

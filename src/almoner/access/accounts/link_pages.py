@@ -40,7 +40,7 @@ _CLOSED: Final[dict[LinkClosedReason, str]] = {
     "unknown": "Part of the link may be missing. Copy the complete link from the email.",
     "used": "The link has already been used. Each link works only once.",
     "replaced": "We have sent you a newer link. Use the one in the most recent email.",
-    "revoked": "You have signed in, or your password or email address has been changed, since the link was sent.",
+    "revoked": "Since we sent the link, you have signed in, or your password or email address has changed.",
     "expired": "The link has expired.",
 }
 

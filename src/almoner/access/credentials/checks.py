@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import Check
 checks: Final = (
     Check(
         "credentials.recovery_stands_in",
-        "Recovery codes belong to people with a second factor: they stand in for it, and open nothing by themselves",
-        "Find in the audit log who took the second factor away, and remove the codes",
+        "Only people with a second factor have recovery codes",
+        "Find out in the audit log who removed the second factor, and delete the recovery codes",
         """
         select distinct r.person_id from recovery_code r
         where not exists (

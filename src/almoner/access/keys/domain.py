@@ -145,7 +145,7 @@ def is_well_formed_secret(start: str, text: str) -> bool:
 def overlap_end(now: datetime, overlap: timedelta) -> datetime:
     """When a rotated key stops working. Raises OverlapTooLong."""
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
-        raise OverlapTooLong(f"the old key may stay valid for 0 to {LONGEST_OVERLAP.days} days, not {overlap}")
+        raise OverlapTooLong(f"the old key can stay valid for 0 to {LONGEST_OVERLAP.days} days, not {overlap}")
     return now + overlap
 
 
@@ -163,6 +163,6 @@ def scopes_for(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
         return asked or PUBLISHABLE_SCOPES
     if kind == "scim":
         if not asked <= SCIM_SCOPES:
-            raise ValueError(f"a directory's key has scim_api alone, not {', '.join(sorted(asked - SCIM_SCOPES))}")
+            raise ValueError(f"a SCIM key can only have scim_api, not {', '.join(sorted(asked - SCIM_SCOPES))}")
         return SCIM_SCOPES
     return asked or frozenset({"*"})

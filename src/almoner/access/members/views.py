@@ -20,11 +20,11 @@ PAGE_SIZE: Final = 50
 """Entries of a list on one page."""
 
 ROLE_DESCRIPTIONS: Final[dict[MemberRole, str]] = {
-    "owner": "Manages members, groups, keys and how they sign in; reads the audit log; and all of the below.",
-    "developer": "Makes, replaces and ends keys of the interface.",
-    "reviewer": "Looks at nonprofits and decides about them.",
-    "finance": "Looks at gifts, settlements and payouts.",
-    "read_only": "Looks, and changes nothing.",
+    "owner": "Manages members, groups, API keys and sign-in settings. Views the audit log. Includes all other roles.",
+    "developer": "Creates, rotates and revokes API keys.",
+    "reviewer": "Reviews nonprofits and makes decisions about them.",
+    "finance": "Views donations, settlements and disbursements.",
+    "read_only": "Views records but cannot change anything.",
 }
 
 ROLE_CHOICES: Final = [

@@ -139,20 +139,20 @@ def token_name(text: str) -> str:
     """The name of a token. Raises IncorrectParams."""
     name = text.strip()
     if not 1 <= len(name) <= LONGEST_NAME:
-        raise IncorrectParams(f"name: the name of a token has 1 to {LONGEST_NAME} characters")
+        raise IncorrectParams(f"name: enter 1 to {LONGEST_NAME} characters")
     return name
 
 
 def ensure_token_valid(token: OperatorToken, operator: Person, now: datetime) -> None:
     """Whether the token opens anything at this (real) time. Raises TokenRefused."""
-    named = f"The token {token.name!r} of {operator.shown_name}, that ends in {token.hint},"
+    named = f"The token {token.name!r} of {operator.shown_name} (ending in {token.hint})"
     if not operator.active:
-        raise TokenRefused(f"{operator.shown_name} is deactivated: ask another administrator.")
+        raise TokenRefused(f"{operator.shown_name} is deactivated. Ask an administrator for help.")
     if token.revoked_at is not None:
-        raise TokenRefused(f"{named} is revoked: use another, or make one at /operator/tokens.")
+        raise TokenRefused(f"{named} is revoked. Use another token or create one at /operator/tokens.")
     if now >= token.expires_at:
         day = f"{token.expires_at:%Y-%m-%d}"
-        raise TokenRefused(f"{named} expired on {day}: make another at /operator/tokens.")
+        raise TokenRefused(f"{named} expired on {day}. Create a new one at /operator/tokens.")
 
 
 def ensure_has_role(

@@ -118,7 +118,7 @@ async def update_details(
     if not changed:
         return person
     if "userName" in changed and by.actor.id == _text(tx, person) and await _has_joined(tx, person):
-        raise OwnAccount(f"Another administrator changes the address of {person.shown_name}: a token gains no mailbox.")
+        raise OwnAccount("You cannot change your own email address. Another administrator can change it for you.")
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
     reported = [stated for key, stated in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, by, "operator.changed", _text(tx, person), changed=reported)
@@ -150,9 +150,7 @@ async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
     if by.actor.id == _text(tx, person):
-        raise OwnAccount(
-            f"{person.shown_name} does not say what {person.shown_name} may do: another administrator does."
-        )
+        raise OwnAccount("You cannot change your own roles. Another administrator can change them for you.")
     if "administrator" not in granted:
         await _ensure_other_administrator(tx, person)
     changed = await people.set_granted_roles(tx, person, granted)
@@ -167,7 +165,10 @@ async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable
 def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
     granted = frozenset[Role](roles)
     if not granted:
-        raise IncorrectParams("roles: an operator has a role: reviewer, finance or administrator; or is deactivated")
+        raise IncorrectParams(
+            "roles: select at least one role: reviewer, finance or administrator. To remove all access, deactivate the "
+            "operator"
+        )
     return granted
 
 
@@ -202,9 +203,9 @@ async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
         one for one in await list_operators(tx) if one.person.has_role("administrator") and one.person.id != person.id
     ]
     if person.has_role("administrator") and not any(one.has_joined for one in others):
-        waited = f" ({', '.join(one.person.shown_name for one in others)} has not come yet)" if others else ""
+        waited = f" (not signed in yet: {', '.join(one.person.shown_name for one in others)})" if others else ""
         raise LastAdministrator(
-            f"{person.shown_name} is the last administrator{waited}: make another one first, with "
+            f"{person.shown_name} is the last administrator{waited}. Add another administrator first with "
             "`almoner operators add`."
         )
 
@@ -244,9 +245,9 @@ async def create_token(
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
-        raise TokenRefused(f"{operator.shown_name} is deactivated and gets no token.")
+        raise TokenRefused(f"{operator.shown_name} is deactivated and cannot have new tokens.")
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
-        raise TokenNotOwn(f"{operator.shown_name} makes tokens alone, at /operator/tokens: tokens are personal.")
+        raise TokenNotOwn(f"Tokens are personal. Only {operator.shown_name} can create them, at /operator/tokens.")
     if await store.count_live_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
         raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
     secret = keys_domain.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
@@ -280,7 +281,9 @@ async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
     if keys_domain.is_well_formed_secret(start, secret):
         token = await store.find_by_hash(tx, OPERATORS, _hash(tx, secret))
     if token is None:
-        raise TokenRefused(f"This is no token of this deployment: they begin with {start}; see `almoner operators`.")
+        raise TokenRefused(
+            f"This is not a token of this deployment. Its tokens begin with {start}. See `almoner operators`."
+        )
     operator = await people.get(tx, OPERATORS, token.person_id)
     domain.ensure_token_valid(token, operator, tx.real_now)
     await store.record_use(tx, OPERATORS, token.id, tx.real_now)
@@ -342,13 +345,14 @@ async def record_approval(
             continue
         if waits.first.by == operator.id:
             raise SameOperator(
-                f"{operator.shown_name} has confirmed it already (1 of 2); another {role} must run the same command "
-                f"before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
+                f"{operator.shown_name} has already confirmed this (1 of 2). A second operator with the role {role} "
+                f"must run the same command before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
         if until := await store.dependent_until(tx, OPERATORS, waits.first.by, operator.id):
             raise NotIndependent(
-                f"{first.shown_name} looked first, and one of the two let the other in, or in again, within 7 days: "
-                f"another {role} must look, or {operator.shown_name} after {until:%Y-%m-%d %H:%M} UTC."
+                f"{operator.shown_name} cannot confirm this after {first.shown_name}, because one of them gave or "
+                f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
+                f"confirm, or wait until {until:%Y-%m-%d %H:%M} UTC."
             )
         await store.end_approval(tx, OPERATORS, waits, "approved", mine, tx.now)
         return replace(waits, second=mine, outcome="approved")
@@ -363,8 +367,9 @@ async def ensure_independent(tx: Tx, operator: Person, others: Iterable[str]) ->
         if person_id != operator.id and (until := await store.dependent_until(tx, OPERATORS, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
             raise NotIndependent(
-                f"{first.shown_name} looked before, and one of the two let the other in, or in again, within 7 days: "
-                f"somebody else must look, or {operator.shown_name} after {until:%Y-%m-%d %H:%M} UTC."
+                f"{operator.shown_name} cannot review this after {first.shown_name}, because one of them gave or "
+                f"restored the other's access in the last 7 days. Ask another operator to review it, or wait until "
+                f"{until:%Y-%m-%d %H:%M} UTC."
             )
 
 

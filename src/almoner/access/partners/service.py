@@ -46,8 +46,8 @@ async def set_brand(
     account = await _lock(tx, partner)
     if logo is not None and len(logo.content) > MOST_LOGO_BYTES:
         raise ValueError(
-            f"the logo has {len(logo.content)} bytes when written anew, at most {MOST_LOGO_BYTES} are loaded with "
-            "every page; take a simpler one"
+            f"the logo is {len(logo.content)} bytes after conversion, but the limit is {MOST_LOGO_BYTES} because "
+            "every page loads it. Use a simpler image"
         )
     shown = colours.css_colour(colours.parse_colour(colour)) if colour is not None else account.brand_colour
     key = await media.insert(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
@@ -78,9 +78,9 @@ async def update_donation_settings(
     account = await _lock(tx, partner)
     settles = account.settlement_currencies if currencies is None else tuple(dict.fromkeys(currencies))
     if not settles:
-        raise ValueError("a partner settles in one currency at least")
+        raise ValueError("a partner needs at least one settlement currency")
     if strange := [code for code in settles if code not in EXPONENTS]:
-        raise ValueError(f"{', '.join(strange)}: no active ISO 4217 currency, such as GBP")
+        raise ValueError(f"{', '.join(strange)}: not an active ISO 4217 currency code such as GBP")
     account = replace(
         account,
         settlement_currencies=settles,
@@ -93,9 +93,9 @@ async def update_donation_settings(
         request_due_days=account.request_due_days if request_due_days is None else request_due_days,
     )
     if not 0 <= account.request_minimum_multiple <= MOST_LEAST_GIFTS:
-        raise ValueError(f"the least request is 0 to {MOST_LEAST_GIFTS:,} least gifts")
+        raise ValueError(f"the minimum request must be 0 to {MOST_LEAST_GIFTS:,} times the minimum donation")
     if not 1 <= account.request_due_days <= MOST_DUE_DAYS:
-        raise ValueError(f"a request is paid within 1 to {MOST_DUE_DAYS} days")
+        raise ValueError(f"the payment period of a request must be 1 to {MOST_DUE_DAYS} days")
     await store.update_donation_settings(tx, partner, account)
     return account
 

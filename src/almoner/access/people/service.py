@@ -122,6 +122,6 @@ def _check(realm: Realm, profile: Profile, roles: frozenset[Role]) -> None:
     if not isinstance(name, str) or not 1 <= len(name.strip()) <= LONGEST_NAME or name != name.strip():
         problems.append(f"userName must be 1 to {LONGEST_NAME} characters without leading or trailing spaces")
     if strange := sorted(roles - set(realm.roles)):
-        problems.append(f"{', '.join(strange)}: no role here; there are {', '.join(realm.roles)}")
+        problems.append(f"unknown role: {', '.join(strange)}. Choose from: {', '.join(realm.roles)}")
     if problems:
         raise IncorrectParams(*problems)

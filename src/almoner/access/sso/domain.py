@@ -207,9 +207,7 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
     """What the claims of a verified token say. Raises Refused when they name nobody."""
     subject = claims.get(provider.subject_claim)
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable(subject):
-        raise SsoRefused(
-            Reason.TOKEN, f"The identity provider's response has no usable claim {provider.subject_claim!r}."
-        )
+        raise SsoRefused(Reason.TOKEN, f"The identity provider's response has no valid {provider.subject_claim} claim.")
     verified = claims.get("email_verified") in (True, "true")
     return IdentityClaims(
         provider.issuer,

@@ -85,7 +85,7 @@ class TokenExchange:
         answer = await self._request(provider, metadata, form, headers)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
-            raise unreachable_error("its response has no ID token")
+            raise unreachable_error("the response has no ID token")
         return read_claims(provider, await self._claims(provider, state, token, access))
 
     async def _request(
@@ -112,9 +112,7 @@ class TokenExchange:
         if newer is not None:
             with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
                 return tokens.verify_id_token(token, newer, provider, state.nonce, access, real_now)
-        raise SsoRefused(
-            Reason.TOKEN, "The identity provider's response is signed with a key that it does not publish."
-        )
+        raise SsoRefused(Reason.TOKEN, "The identity provider signed its response with a key that it does not publish.")
 
 
 def _basic_authorization(client_id: str, secret: str) -> str:

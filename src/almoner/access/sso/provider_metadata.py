@@ -138,7 +138,7 @@ class ProviderMetadataCache:
 
         keys = tokens.parse_keys(await self._document(provider, metadata.jwks_uri))
         if not keys:
-            raise unreachable_error("it does not publish a signing key")
+            raise unreachable_error("the provider does not publish a signing key")
         return keys
 
     async def _document(self, provider: Provider, url: str) -> Mapping[str, Any]:
@@ -155,7 +155,7 @@ class ProviderMetadataCache:
         try:
             return addresses.parse_target(found if isinstance(found, str) else "", self._outbound.policy).url
         except AddressRefused as error:
-            raise unreachable_error(f"its {name} {error.reason}") from error
+            raise unreachable_error(f"the {name} {error.reason}") from error
 
 
 def connection_owner(provider: Provider) -> str:
@@ -171,10 +171,10 @@ def unreachable_error(reported: str) -> SsoRefused:
 def parse_document(answer: OutboundResponse) -> Mapping[str, Any]:
     """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
     if answer.status != 200:
-        raise unreachable_error(f"it returned status {answer.status}")
+        raise unreachable_error(f"the provider returned status {answer.status}")
     if len(answer.body) > MOST_BYTES:
-        raise unreachable_error("its response is too large")
+        raise unreachable_error("the response is too large")
     try:
         return msgspec.json.decode(answer.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise unreachable_error("its response is not a JSON object") from error
+        raise unreachable_error("the response is not a JSON object") from error

@@ -205,7 +205,9 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
     if not standing.person.active:
         raise NotInvitable(f"{standing.person.shown_name} is deactivated. Reactivate them first")
     if standing.person.email is None:
-        raise NotInvitable(f"{standing.person.shown_name} has no email address and signs in with SSO")
+        raise NotInvitable(
+            f"{standing.person.shown_name} has no email address. Add one first, or ask them to sign in with SSO"
+        )
     if await store.invitations_since(tx, realm, person_id, tx.now - DAY) >= MAX_DAILY_INVITATIONS:
         raise TooManyInvitations(
             f"You can send {MAX_DAILY_INVITATIONS} invitations a day to one member. Try again tomorrow"
