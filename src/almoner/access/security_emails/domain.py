@@ -29,6 +29,8 @@ Kind = Literal[
     "refund_refused",
     "refund_not_sent",
     "refund_failed",
+    "webhook_failing",
+    "webhook_suspended",
 ]
 
 LONGEST_NAME: Final = 80
@@ -85,7 +87,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "password_changed": _EmailText(
         "Your {place} password was changed",
-        "The password for {user_name} at {place} was changed, and other sessions were signed out.",
+        "The password for {user_name} at {place} was changed. You have been signed out of all other sessions.",
         after="If this was not you, reset your password from the sign-in page immediately, and contact an "
         "administrator at {place}.",
     ),
@@ -122,7 +124,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "email_changed": _EmailText(
         "Your {place} email address was changed",
-        "Emails for {user_name} at {place} will no longer be sent to this address, and links that we sent to it no "
+        "We no longer send emails for {user_name} at {place} to this address. Links that we sent to this address no "
         "longer work.",
         after="If you were not expecting this, contact an administrator at {place} immediately. If you do not "
         "recognise {place}, you can ignore this email.",
@@ -133,19 +135,19 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "identity_unbound": _EmailText(
         "SSO account disconnected from your {place} account",
-        "You can no longer sign in to {place} as {user_name} with SSO, and SSO sessions were signed out.",
+        "You can no longer sign in to {place} as {user_name} with SSO. You have been signed out of all SSO sessions.",
     ),
     "register_put_aside": _EmailText(
         "Register update failed at {place}",
         "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
         "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
-        after="This resolves itself when the next valid file is imported.",
+        after="This problem resolves itself when the next valid file is imported.",
     ),
     "watchlist_refused": _EmailText(
-        "Watchlist update failed at {place}",
+        "Watch list update failed at {place}",
         "Files from {source} appear to be corrupted and were rejected. The previous data is still in use. Run "
         "`almoner watchlists status` for details. To import the files anyway, run `almoner watchlists import --force`.",
-        after="This resolves itself when the next valid file is imported.",
+        after="This problem resolves itself when the next valid file is imported.",
     ),
     "donation_request": _EmailText(
         "{place}: {amount} due for direct donations",
@@ -155,22 +157,36 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     ),
     "refund_refused": _EmailText(
         "Refund rejected by the payment provider at {place}",
-        "A donation of {amount} could not be refunded through the payment provider, so it is owed to its nonprofit "
-        "again. Run `almoner refunds show` for details, and see docs/runbooks/refunds.md for what to do next.",
+        "The payment provider rejected a refund of {amount}. We owe this amount to the nonprofit again. Run `almoner "
+        "refunds show` for details. For what to do next, see docs/runbooks/refunds.md.",
         after="If the partner requested the refund, we have notified its owners and finance members.",
     ),
     "refund_failed": _EmailText(
         "A refund failed at {place}",
-        "A refund of {amount} failed after the provider had sent it: the donor does not have the money. `almoner "
-        "refunds failed` lists it, docs/runbooks/refunds.md says what to do.",
-        after="It stays open until somebody has handled it and run `almoner refunds resolve`.",
+        "A refund of {amount} failed after the payment provider had sent it. The donor does not have the money. Run "
+        "`almoner refunds failed` for details. For what to do next, see docs/runbooks/refunds.md.",
+        after="The refund stays open until somebody has handled it and run `almoner refunds resolve`.",
     ),
     "refund_not_sent": _EmailText(
         "{place}: refund of {amount} not sent",
-        "A refund of {amount} that {place} requested was not sent. The donation is unchanged and will be paid to its "
-        "organisation.",
-        after="You can request the refund again until the donation is sent to its organisation, or agree another way "
-        "with the donor.",
+        "We did not send a refund of {amount} that {place} requested. The donation is unchanged and will be paid to "
+        "its organisation.",
+        after="You can request the refund again until the donation is sent to its organisation. You can also agree "
+        "another solution with the donor.",
+    ),
+    "webhook_failing": _EmailText(
+        "Webhook receiver of {place} is failing",
+        "For 24 hours, every webhook to one of your receivers has failed. We are still trying, but less often. If the "
+        "receiver does not recover, we will suspend its subscription 5 days after the first failure.",
+        after="To see the receiver's responses, call GET /v1/webhook-subscriptions/{{id}}/deliveries. No events are "
+        "lost. When the receiver works again, POST /v1/webhook-subscriptions/{{id}}/replay sends what it missed.",
+    ),
+    "webhook_suspended": _EmailText(
+        "Webhook subscription of {place} was suspended",
+        "We suspended one of your webhook subscriptions, because its receiver responded with 410 Gone or failed for 5 "
+        "days without a single success. We no longer send webhooks to it.",
+        after="To resume, call PATCH /v1/webhook-subscriptions/{{id}} with status active. Then call POST "
+        "/v1/webhook-subscriptions/{{id}}/replay to send what the receiver missed.",
     ),
     "token_made": _EmailText(
         "Token created for your {place} account",
@@ -192,8 +208,8 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
     "second_factor_reset": _EmailText(
         "Your {place} sign-in methods were reset",
         "An administrator reset the sign-in methods of {user_name} at {place} after a report of a lost second factor. "
-        "The password, authenticator app, passkeys and recovery codes no longer work, and all sessions were signed "
-        "out. To set up new ones, use the link in the invitation that we have sent separately.",
+        "The password, authenticator app, passkeys and recovery codes no longer work. You have been signed out of all "
+        "sessions. To set up new sign-in methods, use the link in the invitation that we have sent separately.",
         after="If you did not request this, contact an administrator at {place} immediately.",
     ),
 }

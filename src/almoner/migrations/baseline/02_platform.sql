@@ -111,11 +111,14 @@ create index job_dead on job (id) where dead_at is not null;
 create unique index job_unique on job (kind, unique_key) where unique_key is not null and attempt = 0;
 grant select, insert, update, delete on job to almoner_app;
 
--- A lane limits how many of its jobs run at once, across all workers.
+-- A lane limits how many of its jobs run at once, across all workers: cap, or burst_cap while no other lane has work.
 create table queue_lane (
     lane text primary key,
-    cap integer not null default 4 check (cap between 1 and 1000)
+    cap integer not null default 4 check (cap between 1 and 1000),
+    burst_cap integer check (burst_cap between cap and 1000),
+    paused_until timestamptz
 );
+comment on column queue_lane.paused_until is 'business time before which no job of the lane begins';
 -- Refreshes share one slot: two large loads at once would only slow each other down.
 insert into queue_lane (lane, cap) values
     ('registers', 1),

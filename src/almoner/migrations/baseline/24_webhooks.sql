@@ -24,6 +24,34 @@ create trigger webhook_subscription_status before update of status on webhook_su
     for each row when (old.status is distinct from new.status) execute function guard_status('webhook_subscription');
 grant select, insert, update on webhook_subscription to almoner_app;
 
+-- How the receiver of a subscription does. Apart from the subscription, since every batch of deliveries writes it.
+create table webhook_health (
+    subscription_id uuid primary key,
+    partner_id uuid not null,
+    failures integer not null default 0 check (failures >= 0),
+    pauses integer not null default 0 check (pauses >= 0),
+    paused_until timestamptz,
+    failing_since timestamptz,
+    failing_since_real timestamptz,
+    failing_days integer not null default 0 check (failing_days >= 0),
+    last_failing_day date,
+    warned_at timestamptz,
+    last_success_at timestamptz,
+    fast boolean not null default false,
+    foreign key (partner_id, subscription_id) references webhook_subscription (partner_id, id),
+    check ((failures = 0) = (failing_since is null)),
+    check ((failing_since is null) = (failing_since_real is null)),
+    check ((failing_since is null) = (last_failing_day is null)),
+    check ((failing_days = 0) = (failing_since is null)),
+    check ((paused_until is null) = (pauses = 0)),
+    check (not (fast and failures > 0))
+) with (fillfactor = 50);
+comment on column webhook_health.failures is 'attempts in a row that failed';
+comment on column webhook_health.pauses is 'pauses in a row, each twice as long as the one before';
+comment on column webhook_health.failing_days is 'days of real time with a failed attempt, since the last success';
+comment on column webhook_health.fast is 'answers with 2xx within a second';
+grant select, insert, update on webhook_health to almoner_app;
+
 -- No guard_status here: the attempts are the history, and only pending deliveries are updated. Vacuumed early: lists
 -- are counted by index-only scans.
 create table webhook_delivery (

@@ -75,9 +75,14 @@ _DECLARED: Final = (
         "a load changes an organisation that is in a category of yours, was given to or is subscribed to",
     ),
     EventType(
+        "webhook_subscription.failing",
+        "webhook_subscription",
+        "every delivery to a subscription has failed for 24 hours",
+    ),
+    EventType(
         "webhook_subscription.suspended",
         "webhook_subscription",
-        "deliveries to a subscription stop because its receiver answered 410 Gone",
+        "deliveries to a subscription stop because its receiver answered 410 Gone or failed for 5 days",
     ),
 )
 

@@ -5,14 +5,17 @@ because its lease ran out and another worker took it, finishes nothing (architec
 
 A job with a ``lane`` shares its cap with the other jobs of that lane, however many workers there are: a claim locks the
 lane's row, counts the live leases and takes no more than there is room for. A dead receiver costs only its own slots.
+A lane may have a higher cap while no other lane has work, and none of its jobs begins while it is paused.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
+from asyncpg import Record
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.wakeup import Wakeup
@@ -153,10 +156,26 @@ returning job.id, job.kind, job.payload, job.attempt, job.failures, job.due_at, 
 # moment ago and holds ten thousand rows now.
 BY_INDEX: Final = "set local enable_seqscan = off"
 
-FIND_CLAIMABLE: Final = """
+_READY_LANES: Final = """
+    (
+        select lane from job
+        where lane > {after} and ready and leased_until is null and dead_at is null order by lane limit 1
+    )
+    union all
+    select (
+        select j.lane from job j
+        where j.lane > l.lane and j.ready and j.leased_until is null and j.dead_at is null order by j.lane limit 1
+    ) from lanes l where l.lane is not null
+"""
+
+FIND_CLAIMABLE: Final = f"""
+with recursive lanes (lane) as ({_READY_LANES.format(after="''")})
 select exists (select from job where lane is null and leased_until is null and dead_at is null and due_at <= $1)
            as due,
-       exists (select from job where lane is not null and ready and leased_until is null and dead_at is null) as ready,
+       exists (
+           select from lanes join queue_lane q on q.lane = lanes.lane
+           where q.paused_until is null or q.paused_until <= $1
+       ) as ready,
        exists (
            select from job
            where lane is not null and not ready and leased_until is null and dead_at is null and due_at <= $1
@@ -178,20 +197,14 @@ with due as materialized (
 ) update job set ready = true from due where job.id = due.id
 """
 
-ROOM: Final = """
-with recursive lanes (lane) as (
-    (select lane from job where lane > $1 and ready and leased_until is null and dead_at is null order by lane limit 1)
-    union all
-    select (
-        select j.lane from job j
-        where j.lane > l.lane and j.ready and j.leased_until is null and j.dead_at is null order by j.lane limit 1
-    ) from lanes l where l.lane is not null
-), roomy as (
+ROOM: Final = f"""
+with recursive lanes (lane) as ({_READY_LANES.format(after="$1")}), roomy as (
     select q.lane from lanes join queue_lane q on q.lane = lanes.lane
     cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
-    where running.n < q.cap limit $3
+    where running.n < coalesce(q.burst_cap, q.cap) and (q.paused_until is null or q.paused_until <= $4) limit $3
 )
-select lane, cap from queue_lane where lane in (select lane from roomy) order by lane for no key update skip locked
+select lane, cap, coalesce(burst_cap, cap) as burst_cap from queue_lane
+where lane in (select lane from roomy) order by lane for no key update skip locked
 """
 """Lanes after $1 with work that is due and room for it, locked. The room is counted again under the lock."""
 
@@ -201,9 +214,9 @@ with room as materialized (
     from unnest($4::text[], $5::int[]) as l (lane, cap)
 ), due as materialized (
     select taken.id from room cross join lateral (
-        select id from job where lane = room.lane and ready and leased_until is null and dead_at is null
+        select id, attempt from job where lane = room.lane and ready and leased_until is null and dead_at is null
         order by due_at, id limit greatest(room.places, 0) for update skip locked
-    ) taken limit $3
+    ) taken order by taken.attempt > 0 limit $3
 ) {_TAKE}
 """
 
@@ -237,19 +250,74 @@ async def promote_lane_jobs(tx: Tx) -> None:
 
 async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
     """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
-    lanes = await tx.fetch(ROOM, after, tx.real_now, _LANES)
+    lanes = await tx.fetch(ROOM, after, tx.real_now, _LANES, tx.now)
     if not lanes:
         return [], ""
-    # A statement of its own: it must see the leases that were committed while the lanes were being locked.
+    # Statements of their own: they must see the leases that were committed while the lanes were being locked.
+    taken = await _claim_lane_jobs(tx, lanes, "cap", limit)
+    # What is left of the places when every lane has had its share, and none was given less than it had work for.
+    filled = Counter(job.lane for job in taken)
+    bursting = [lane for lane in lanes if lane["burst_cap"] > lane["cap"] and filled[lane["lane"]] >= 1]
+    if bursting and len(taken) < limit:
+        taken += await _claim_lane_jobs(tx, bursting, "burst_cap", limit - len(taken))
+    return taken, lanes[-1]["lane"] if len(lanes) == _LANES else ""
+
+
+async def _claim_lane_jobs(tx: Tx, lanes: Sequence[Record], cap: str, limit: int) -> list[Job]:
     rows = await tx.fetch(
         CLAIM_LANES,
         tx.real_now,
         tx.real_now + LEASE,
         limit,
         [lane["lane"] for lane in lanes],
-        [lane["cap"] for lane in lanes],
+        [lane[cap] for lane in lanes],
     )
-    return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+    return [Job(**row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLimits:
+    """How many jobs of a lane run at once, ``burst_cap`` while no other lane has work, and none before a moment."""
+
+    lane: str
+    cap: int
+    burst_cap: int
+    paused_until: datetime | None
+
+
+async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
+    """Set what lanes may do, from the next claim on."""
+    ordered = sorted(limits, key=lambda limit: limit.lane)
+    await tx.execute(
+        """
+        insert into queue_lane (lane, cap, burst_cap, paused_until)
+        select * from unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[])
+        on conflict (lane) do update
+        set cap = excluded.cap, burst_cap = excluded.burst_cap, paused_until = excluded.paused_until
+        """,
+        [limit.lane for limit in ordered],
+        [limit.cap for limit in ordered],
+        [limit.burst_cap for limit in ordered],
+        [limit.paused_until for limit in ordered],
+    )
+    tx.after_commit(WAKEUP.notify)
+
+
+async def remove_old_lane_jobs(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:
+    """Remove jobs of a lane that wait since ``until`` or before; their payloads."""
+    rows = await tx.fetch(
+        """
+        with old as materialized (
+            select id from job
+            where lane = $1 and leased_until is null and dead_at is null and created_at <= $2
+            limit $3 for update skip locked
+        ) delete from job using old where job.id = old.id returning job.payload
+        """,
+        lane,
+        until,
+        limit,
+    )
+    return [row["payload"] for row in rows]
 
 
 async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
@@ -385,7 +453,11 @@ async def next_due(tx: Tx) -> datetime | None:
             (select min(due_at) from job
              where lane is null and leased_until is null and dead_at is null and due_at > $1),
             (select min(due_at) from job
-             where lane is not null and not ready and leased_until is null and dead_at is null and due_at > $1)
+             where lane is not null and not ready and leased_until is null and dead_at is null and due_at > $1),
+            (select min(paused_until) from queue_lane q
+             where paused_until > $1 and exists (
+                 select from job where lane = q.lane and ready and leased_until is null and dead_at is null
+             ))
         )
         """,
         tx.now,

@@ -13,7 +13,8 @@ checks: Final = (
         select d.id from webhook_delivery d
         where d.status = 'pending' and d.next_attempt_at < (select at from moment) - interval '15 min'
           and not exists (
-            select from job where job.lane = d.subscription_id::text and job.dead_at is null
+            select from job where job.lane in (d.subscription_id::text, d.subscription_id || ':' || d.reason)
+                              and job.dead_at is null
                               and job.payload->>'delivery' = replace(d.id::text, '-', '')
           )
         """,

@@ -9,9 +9,9 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.states import Lifecycle
+from almoner.webhooks.subscriptions.domain import LONGEST_PAUSE, Reason
 
 Status = Literal["pending", "succeeded", "failed", "cancelled"]
-Reason = Literal["event", "resend", "replay", "test"]
 
 DELIVERY: Final = Lifecycle(
     "webhook_delivery",
@@ -39,6 +39,13 @@ MAX_ATTEMPTS: Final = 1 + len(RETRY_DELAYS) + 1
 
 HTTP_GONE: Final = 410
 
+# settled 11: a delivery that a paused receiver holds back is looked at when the next probe has failed, half an hour
+# later at most.
+EXPIRES_AFTER: Final = timedelta(hours=72) - LONGEST_PAUSE
+
+REPLAY_INTERVAL: Final = timedelta(milliseconds=50)
+"""Between two deliveries of a replay: 10,000 take under nine minutes, and what happens meanwhile goes before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -50,6 +57,11 @@ class Attempt:
     status_code: int | None
     error: str | None
     answer: str | None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the receiver took it."""
+        return self.status_code is not None and 200 <= self.status_code < 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +91,21 @@ class AttemptResult:
 
 
 def evaluate_attempt(
-    attempt: Attempt, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float
+    attempt: Attempt, created_at: datetime, first_attempt_at: datetime, retry_after: timedelta | None, jitter: float
 ) -> AttemptResult:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
+    ``created_at`` of the delivery: nothing is tried again after three days (settled 11).
     ``jitter`` is a random number from 0 to 1, the same rule for every delivery.
     """
-    if attempt.status_code is not None and 200 <= attempt.status_code < 300:
+    if attempt.succeeded:
         return AttemptResult("succeeded")
     if attempt.status_code == HTTP_GONE:
         return AttemptResult("failed", suspend=True)
     due = schedule_retry(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
-    return AttemptResult("failed") if due is None else AttemptResult("pending", due)
+    if due is None or due > created_at + EXPIRES_AFTER:
+        return AttemptResult("failed")
+    return AttemptResult("pending", due)
 
 
 def schedule_retry(

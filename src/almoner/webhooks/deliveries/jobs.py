@@ -39,7 +39,16 @@ _random: Final = SystemRandom()
 
 def handlers(db: Database, outbound: OutboundClient) -> Mapping[str, Handler]:
     """The handler of delivery jobs, with the client that wiring makes and closes."""
-    return {service.DELIVER: DeliveryWorker(db, outbound).deliver}
+    return {service.DELIVER: DeliveryWorker(db, outbound).deliver, service.EXPIRE: expire}
+
+
+async def expire(work: JobContext, job: Job) -> Result:
+    """End what a paused receiver has held back for too long."""
+    ended = 1
+    while ended:
+        async with work.db.write() as tx:
+            ended = await service.expire_deliveries(tx, UUID(hex=job.payload["subscription"]))
+    return JobDone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +109,7 @@ class DeliveryWorker:
         )
         retry_after = domain.parse_retry_after(answer.headers.get("Retry-After"), real_now) if answer else None
         first_at = due.first_attempt_at or started_at
-        verdict = domain.evaluate_attempt(attempt, first_at, retry_after, _random.random())
+        verdict = domain.evaluate_attempt(attempt, due.created_at, first_at, retry_after, _random.random())
         return AttemptOutcome(due.id, Partner(due.partner_id), due.subscription_id, first_at, attempt, verdict)
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
@@ -114,14 +123,10 @@ class DeliveryWorker:
 
     async def _record_all(self, outcomes: Sequence[AttemptOutcome]) -> list[bool]:
         async with self._db.write() as tx:
-            recorded = await store.record_attempts(tx, ALL_PARTNERS, outcomes)
-            # In one order, so that two workers never wait for each other's subscriptions.
-            for outcome in sorted(outcomes, key=lambda outcome: outcome.subscription_id):
-                if outcome.verdict.suspend and outcome.delivery_id in recorded:
-                    await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
+            recorded = await service.record_attempts(tx, outcomes)
         return [outcome.delivery_id in recorded for outcome in outcomes]
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
         async with self._db.single() as tx:
-            await store.cancel(tx, ALL_PARTNERS, delivery_ids)
+            await store.end(tx, ALL_PARTNERS, delivery_ids, "cancelled")
         return [None] * len(delivery_ids)

@@ -8,7 +8,8 @@ from almoner.kit.time import iso, iso_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import DayOrMoment, PageQuery, RequestBody, ResponseRecord, WindowEnd
-from almoner.webhooks.deliveries.domain import Attempt, Delivery, Reason, Status
+from almoner.webhooks.deliveries.domain import Attempt, Delivery, Status
+from almoner.webhooks.subscriptions.domain import Reason
 
 
 class DeliveriesQuery(PageQuery):
@@ -28,7 +29,11 @@ class ResendIn(RequestBody):
 class ReplayIn(RequestBody):
     """Which events to send again."""
 
-    start_date: DayOrMoment = Field(description="From this moment on, at most 30 days ago.", examples=["2026-03-01"])
+    start_date: DayOrMoment | None = Field(
+        None,
+        description="From this moment on, at most 30 days ago; without it, what was missed since the last success.",
+        examples=["2026-03-01"],
+    )
     end_date: WindowEnd | None = Field(None, description="Before this moment; without it, until now.")
     failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
 

@@ -1,6 +1,6 @@
 """What can be done with deliveries: fan out, send again, look at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -13,16 +13,31 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import LaneLimits, NewJob
 from almoner.webhooks.deliveries import store
-from almoner.webhooks.deliveries.domain import ATTEMPT_RETENTION, DELIVERY_RETENTION, Delivery, Reason, Status
-from almoner.webhooks.deliveries.store import NewDelivery
+from almoner.webhooks.deliveries.domain import (
+    ATTEMPT_RETENTION,
+    DELIVERY_RETENTION,
+    EXPIRES_AFTER,
+    REPLAY_INTERVAL,
+    Delivery,
+    Status,
+)
+from almoner.webhooks.deliveries.store import AttemptOutcome, NewDelivery
 from almoner.webhooks.events import service as events
 from almoner.webhooks.events.domain import EventFilter, UnknownSubscription
 from almoner.webhooks.subscriptions import service as subscriptions
-from almoner.webhooks.subscriptions.domain import EVERY_EVENT
+from almoner.webhooks.subscriptions.domain import (
+    EVERY_EVENT,
+    REPLAY_CAP,
+    Reason,
+    ReceiverAnswer,
+    ReceiverHealth,
+    lane_of,
+)
 
 DELIVER: Final = "webhooks.deliver"
+EXPIRE: Final = "webhooks.expire"
 TEST_EVENT: Final = "webhook_subscription.test"
 MAX_REPLAYED: Final = 10_000
 MAX_REPLAY_AGE: Final = timedelta(days=30)
@@ -60,13 +75,23 @@ async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: st
 
 
 async def replay(
-    tx: Tx, partner: Partner, subscription_id: UUID, starts: datetime, ends: datetime | None, *, failed_only: bool
+    tx: Tx,
+    partner: Partner,
+    subscription_id: UUID,
+    starts: datetime | None,
+    ends: datetime | None,
+    *,
+    failed_only: bool,
 ) -> int:
-    """Deliver again the events of a window that a subscription wants; how many.
+    """Deliver again the events of a window that a subscription wants, in order; how many.
 
-    ``failed_only`` leaves out what has arrived or is still tried. Raises NotFound, Suspended, IncorrectParams.
+    ``failed_only`` leaves out what has arrived or is still tried. Without ``starts``: what was missed since the
+    receiver last took something. Raises NotFound, Suspended, IncorrectParams.
     """
     subscription = await subscriptions.get_active(tx, partner, subscription_id)
+    if starts is None:
+        working = subscription.health.last_success_at or subscription.created_at
+        starts, failed_only = max(working, tx.now - MAX_REPLAY_AGE), True
     if tx.now - starts > MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
@@ -128,6 +153,51 @@ async def delete_old_deliveries(tx: Tx) -> int:
     return await store.delete_old_deliveries(tx, ALL_PARTNERS, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
+async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
+    """Store attempts and what follows from them; the ids of the deliveries whose next attempt this was."""
+    recorded = await store.record_attempts(tx, ALL_PARTNERS, outcomes)
+    ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
+    answers: dict[UUID, tuple[Partner, list[ReceiverAnswer]]] = {}
+    for outcome in ours:
+        answers.setdefault(outcome.subscription_id, (outcome.partner, []))[1].append(_answer(outcome))
+    if answers:
+        await _expire_held_back(tx, await subscriptions.record_answers(tx, answers))
+    # In one order, so that two workers never wait for each other's subscriptions.
+    for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
+        if outcome.verdict.suspend:
+            await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
+    return recorded
+
+
+def _answer(outcome: AttemptOutcome) -> ReceiverAnswer:
+    attempt = outcome.attempt
+    return ReceiverAnswer(attempt.started_at, timedelta(milliseconds=attempt.duration_ms), attempt.succeeded)
+
+
+async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
+    await queue.enqueue_all(
+        tx,
+        [
+            NewJob(EXPIRE, {"subscription": subscription_id.hex}, unique=subscription_id.hex)
+            for subscription_id, health in changed.items()
+            if health.failing_since is not None and tx.now - health.failing_since >= EXPIRES_AFTER
+        ],
+    )
+
+
+async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
+    """End deliveries that a paused receiver has held back for three days, one batch; how many."""
+    old = [
+        payload
+        for reason in ("event", "replay")
+        for payload in await queue.remove_old_lane_jobs(
+            tx, lane_of(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
+        )
+    ]
+    await store.end(tx, ALL_PARTNERS, [UUID(hex=payload["delivery"]) for payload in old], "failed")
+    return len(old)
+
+
 async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> UUID:
     subscription_id = tx.ids.parse("webhooksubscription", subscription_text)
     listening = await subscriptions.list_listeners(tx, [partner.id])
@@ -140,11 +210,23 @@ async def _find_receiver(tx: Tx, partner: Partner, subscription_text: str) -> UU
 async def _redeliver(
     tx: Tx, partner: Partner, subscription_id: UUID, found: Iterable[tuple[UUID, int, str]], reason: Reason
 ) -> int:
+    interval = REPLAY_INTERVAL if reason == "replay" else timedelta()
+    if reason == "replay":
+        await queue.limit_lanes(tx, [LaneLimits(lane_of(subscription_id, reason), REPLAY_CAP, REPLAY_CAP, None)])
     return await _enqueue_deliveries(
         tx,
         [
-            NewDelivery(tx.new_id(), partner.id, subscription_id, event_id, event_type, sequence, reason)
-            for event_id, sequence, event_type in found
+            NewDelivery(
+                tx.new_id(),
+                partner.id,
+                subscription_id,
+                event_id,
+                event_type,
+                sequence,
+                reason,
+                due_at=tx.now + place * interval,
+            )
+            for place, (event_id, sequence, event_type) in enumerate(found)
         ],
     )
 
@@ -157,7 +239,12 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     await queue.enqueue_all(
         tx,
         [
-            NewJob(DELIVER, {"delivery": delivery.id.hex}, lane=str(delivery.subscription_id))
+            NewJob(
+                DELIVER,
+                {"delivery": delivery.id.hex},
+                due=delivery.due_at,
+                lane=lane_of(delivery.subscription_id, delivery.reason),
+            )
             for delivery in deliveries
             if delivery.id in stored
         ],

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Reason, Status
+from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Status
+from almoner.webhooks.subscriptions.domain import Reason
 
 _COLUMNS = (
     "id, subscription_id, event_id, event_type, sequence, reason, status, next_attempt_at, created_at, finished_at"
@@ -19,7 +20,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A delivery about to begin. ``payload``: the body of a test, None for an event's own."""
+    """A delivery about to begin. ``payload``: the body of a test, None for an event's own. ``due_at``: None for now."""
 
     id: UUID
     partner_id: UUID
@@ -29,6 +30,7 @@ class NewDelivery:
     sequence: int | None
     reason: Reason
     payload: bytes | None = None
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class DueDelivery:
     attempts: int
     first_attempt_at: datetime | None
     next_attempt_at: datetime | None
+    created_at: datetime
     body: bytes | None
 
 
@@ -60,14 +63,15 @@ class AttemptOutcome:
 
 
 async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[NewDelivery]) -> list[UUID]:
-    """Store new deliveries, due now; the ids of those that were stored: an event's own fan-out is stored once."""
+    """Store new deliveries; the ids of those that were stored: an event's own fan-out is stored once."""
     rows = await tx.fetch(
         """
         insert into webhook_delivery (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload,
             status, attempts, next_attempt_at, created_at)
-        select id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload, 'pending', 0, $9, $9
-        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::bytea[])
-            as given (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload)
+        select id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload, 'pending', 0, due, $9
+        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::bytea[],
+                $10::timestamptz[])
+            as given (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload, due)
         on conflict (event_id, subscription_id) where reason = 'event' do nothing returning id
         """,
         [delivery.id for delivery in deliveries],
@@ -79,6 +83,7 @@ async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[New
         [delivery.reason for delivery in deliveries],
         [delivery.payload for delivery in deliveries],
         tx.now,
+        [delivery.due_at or tx.now for delivery in deliveries],
     )
     return [row["id"] for row in rows]
 
@@ -88,7 +93,7 @@ async def load_due(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) ->
     rows = await tx.fetch(
         """
         select d.id, d.partner_id, d.subscription_id, d.event_id, d.sequence, d.status, d.attempts, d.first_attempt_at,
-               d.next_attempt_at, coalesce(d.payload, e.payload) as body
+               d.next_attempt_at, d.created_at, coalesce(d.payload, e.payload) as body
         from unnest($1::uuid[]) as given (id) join webhook_delivery d on d.id = given.id
         left join event e on e.partner_id = d.partner_id and e.id = d.event_id
         """,
@@ -137,16 +142,19 @@ async def record_attempts(tx: Tx, _scope: AllPartners, outcomes: Sequence[Attemp
     return {row["id"] for row in rows}
 
 
-async def cancel(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> None:
-    """End pending deliveries whose subscription takes nothing more."""
+async def end(
+    tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]
+) -> None:
+    """End pending deliveries: cancelled when their subscription takes nothing more, failed when they are too old."""
     await tx.execute(
         """
-        update webhook_delivery set status = 'cancelled', next_attempt_at = null, finished_at = $2
+        update webhook_delivery set status = $4, next_attempt_at = null, finished_at = $2
         where id = any($1::uuid[]) and status = any($3)
         """,
         delivery_ids,
         tx.now,
         OPEN_STATUSES,
+        status,
     )
 
 

@@ -2,8 +2,8 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
@@ -11,6 +11,8 @@ from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
 
 Status = Literal["active", "suspended"]
+Reason = Literal["event", "resend", "replay", "test"]
+"""Why something is delivered."""
 
 SUBSCRIPTION: Final = Lifecycle(
     "webhook_subscription", {"active": frozenset({"suspended"}), "suspended": frozenset({"active"})}
@@ -18,11 +20,25 @@ SUBSCRIPTION: Final = Lifecycle(
 
 EVERY_EVENT: Final = "*"
 SUSPENDED_EVENT: Final = "webhook_subscription.suspended"
+FAILING_EVENT: Final = "webhook_subscription.failing"
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 (the prefix, not a secret)
 SECRET_BYTES: Final = 32
 SECRET_OVERLAP: Final = timedelta(hours=24)  # W13
 MAX_PREVIOUS_SECRETS: Final = 2  # W13
+
+# settled 11: the breaker, and when somebody is warned or the subscription suspended.
+FAILURES_TO_PAUSE: Final = 5
+FIRST_PAUSE: Final = timedelta(seconds=60)
+LONGEST_PAUSE: Final = timedelta(minutes=30)
+WARN_AFTER: Final = timedelta(hours=24)
+SUSPEND_AFTER: Final = timedelta(days=5)
+FAILING_DAYS_TO_SUSPEND: Final = 3
+FAST_ANSWER: Final = timedelta(seconds=1)
+CAP: Final = 4
+BURST_CAP: Final = 32
+PROBE_CAP: Final = 1
+REPLAY_CAP: Final = 1
 
 
 class Suspended(BadRequest):
@@ -38,9 +54,94 @@ class PreviousSecret:
     until: datetime
 
 
+HealthStatus = Literal["healthy", "failing"]
+Concern = Literal["warn", "suspend"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverAnswer:
+    """How one attempt ended. ``started_at`` is business time; the moments of days are ``real_now`` of the record."""
+
+    started_at: datetime
+    duration: timedelta
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLimits:
+    """How many attempts may run at once, ``burst_cap`` while nobody else waits, and none before a moment."""
+
+    cap: int
+    burst_cap: int
+    paused_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverHealth:
+    """How a receiver does, from all attempts at it.
+
+    ``failures``: attempts in a row that failed. ``pauses``: pauses in a row, each twice as long as the one before.
+    Moments are business time; ``failing_since_real``, ``last_failing_day`` and ``warned_at`` real time.
+    ``fast``: it answers with 2xx within a second.
+    """
+
+    failures: int = 0
+    pauses: int = 0
+    paused_until: datetime | None = None
+    failing_since: datetime | None = None
+    failing_since_real: datetime | None = None
+    failing_days: int = 0
+    last_failing_day: date | None = None
+    warned_at: datetime | None = None
+    last_success_at: datetime | None = None
+    fast: bool = False
+
+    @property
+    def status(self) -> HealthStatus:
+        """What partners are told."""
+        return "healthy" if self.failing_since is None else "failing"
+
+    @property
+    def limits(self) -> "AttemptLimits":
+        """Within which it is sent to (settled 11)."""
+        if self.paused_until is not None:
+            return AttemptLimits(PROBE_CAP, PROBE_CAP, self.paused_until)
+        return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
+
+    def record_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
+        """The health after one more attempt."""
+        if answer.succeeded:
+            return ReceiverHealth(last_success_at=now, fast=answer.duration <= FAST_ANSWER)
+        day = real_now.date()
+        failed = replace(
+            self,
+            failures=self.failures + 1,
+            failing_since=self.failing_since or now,
+            failing_since_real=self.failing_since_real or real_now,
+            failing_days=self.failing_days + (day != self.last_failing_day),
+            last_failing_day=day,
+            fast=False,
+        )
+        if failed.failures < FAILURES_TO_PAUSE:
+            return failed
+        if self.paused_until is not None and answer.started_at < self.paused_until:
+            return failed  # it began before the pause
+        pause = min(FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
+        return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
+
+    def concern(self, real_now: datetime) -> Concern | None:
+        """Whether nothing but failures for so long is a reason to warn, once, or to suspend (settled 11)."""
+        if self.failing_since_real is None:
+            return None
+        failing = real_now - self.failing_since_real
+        if failing >= SUSPEND_AFTER and self.failing_days >= FAILING_DAYS_TO_SUSPEND:
+            return "suspend"
+        return "warn" if failing >= WARN_AFTER and self.warned_at is None else None
+
+
 @dataclass(frozen=True, slots=True)
 class WebhookSubscription:
-    """One receiver of one partner. ``replaced``: the newest first."""
+    """One receiver of one partner. ``previous_secrets``: the newest first."""
 
     id: UUID
     url: str
@@ -51,6 +152,7 @@ class WebhookSubscription:
     created_at: datetime
     updated_at: datetime | None
     deleted_at: datetime | None
+    health: ReceiverHealth = ReceiverHealth()
 
     def signing_secrets(self, now: datetime) -> list[str]:
         """The secrets to sign with at a moment, the newest first."""
@@ -72,6 +174,14 @@ class EventListener:
     def listens_to(self, event_type: str) -> bool:
         """Whether events of the type are for this receiver."""
         return EVERY_EVENT in self.events or event_type in self.events
+
+
+def lane_of(subscription_id: UUID, reason: Reason) -> str:
+    """The lane of the jobs that deliver to a subscription.
+
+    Replays have one of their own, so that they come in order, and so have tests, which no pause holds back.
+    """
+    return f"{subscription_id}:{reason}" if reason in {"replay", "test"} else str(subscription_id)
 
 
 def encode_secret(random: bytes) -> str:

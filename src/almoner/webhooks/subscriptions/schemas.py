@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord
 from almoner.platform.outbound.addresses import MAX_LENGTH
-from almoner.webhooks.subscriptions.domain import Status, WebhookSubscription, event_problem
+from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, event_problem
 
 Events = Annotated[
     list[str],
@@ -73,7 +73,10 @@ class RotationIn(RequestBody):
 
 
 class SubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
-    """A subscription as partners see it; `secret` is null in lists and events."""
+    """A subscription as partners see it; `secret` is null in lists and events.
+
+    `health` is `failing` from the first failed attempt to the next success.
+    """
 
     id: str
     events: list[str]
@@ -81,6 +84,9 @@ class SubscriptionOut(ResponseRecord, object_name="webhook_subscription"):
     secret: str | None
     previous_secret_expires_at: str | None
     status: Status
+    health: HealthStatus
+    failing_since: str | None
+    last_success_at: str | None
     created_at: str
     updated_at: str | None
     deleted_at: str | None
@@ -95,6 +101,9 @@ def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool 
         secret=subscription.secret if secret else None,
         previous_secret_expires_at=iso_or_none(subscription.previous_secret_expires_at(tx.now)),
         status=subscription.status,
+        health=subscription.health.status,
+        failing_since=iso_or_none(subscription.health.failing_since),
+        last_success_at=iso_or_none(subscription.health.last_success_at),
         created_at=iso(subscription.created_at),
         updated_at=iso_or_none(subscription.updated_at),
         deleted_at=iso_or_none(subscription.deleted_at),

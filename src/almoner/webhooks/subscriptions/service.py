@@ -1,19 +1,37 @@
 """What can be done with webhook subscriptions."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from urllib.parse import urlsplit
 from uuid import UUID
 
+from almoner.access.people import service as people
+from almoner.access.people.domain import member_realm
+from almoner.access.security_emails import service as security_emails
+from almoner.access.security_emails.domain import Kind
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, value_or_current
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import LaneLimits
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
 from almoner.webhooks.subscriptions import domain, schemas, store
-from almoner.webhooks.subscriptions.domain import SUSPENDED_EVENT, EventListener, Status, Suspended, WebhookSubscription
+from almoner.webhooks.subscriptions.domain import (
+    FAILING_EVENT,
+    REPLAY_CAP,
+    SUSPENDED_EVENT,
+    EventListener,
+    ReceiverAnswer,
+    ReceiverHealth,
+    Status,
+    Suspended,
+    WebhookSubscription,
+)
 
 
 async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> WebhookSubscription:
@@ -74,7 +92,11 @@ async def change(
     events: Sequence[str] | UnsetType,
     status: Status | UnsetType,
 ) -> WebhookSubscription:
-    """Change what is given and differs. Raises NotFound, IncorrectParams."""
+    """Change what is given and differs. Raises NotFound, IncorrectParams.
+
+    At another address, or once it is resumed, a receiver begins anew: nothing of its failures is held against it.
+    """
+    await store.lock_health(tx, ALL_PARTNERS, [subscription_id])
     before = await _lock(tx, partner, subscription_id)
     changed = replace(
         before,
@@ -86,6 +108,10 @@ async def change(
         return before
     changed = replace(changed, updated_at=tx.now)
     _validate(tx, changed.url, changed.events)
+    if changed.url != before.url or changed.status == "active" != before.status:
+        changed = replace(changed, health=ReceiverHealth(last_success_at=before.health.last_success_at))
+        await store.update_health(tx, ALL_PARTNERS, {changed.id: changed.health})
+        await _limit_attempts(tx, {changed.id: changed.health})
     await store.update(tx, partner, changed)
     return changed
 
@@ -111,13 +137,75 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
 
 
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
-    """Deliver nothing more until the partner resumes it (settled 7: a receiver answered 410); twice is once."""
+    """Deliver nothing more until the partner resumes it (settled 7 and 11); twice is once."""
     subscription = await store.get_for_update(tx, partner, subscription_id)
     if subscription is None or not domain.SUBSCRIPTION.allows(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
+    await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # what waits is cancelled, not held back
     await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_out(tx, suspended, secret=False))
+    await _notify(tx, partner, suspended, "webhook_suspended")
+
+
+async def record_answers(
+    tx: Tx, answers: Mapping[UUID, tuple[Partner, Sequence[ReceiverAnswer]]]
+) -> dict[UUID, ReceiverHealth]:
+    """Take down how attempts ended, by subscription; the health of those that are sent to in another way from now on.
+
+    Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
+    """
+    before = await store.lock_health(tx, ALL_PARTNERS, answers)
+    changed: dict[UUID, ReceiverHealth] = {}
+    concerned = []
+    for subscription_id, health in before.items():
+        partner, ended = answers[subscription_id]
+        after = reduce(lambda one, answer: one.record_answer(answer, tx.now, tx.real_now), ended, health)
+        if concern := after.concern(tx.real_now):
+            after = replace(after, warned_at=tx.real_now)
+            concerned.append((partner, subscription_id, concern))
+        changed[subscription_id] = after
+    await store.update_health(tx, ALL_PARTNERS, changed)
+    moved = {key: health for key, health in changed.items() if health.limits != before[key].limits}
+    await _limit_attempts(tx, moved)
+    for partner, subscription_id, concern in concerned:
+        if concern == "suspend":
+            await suspend(tx, partner, subscription_id)
+        else:
+            await _warn(tx, partner, subscription_id)
+    return moved
+
+
+async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> None:
+    """Have receivers called as often as their health allows, from now on."""
+    limits = []
+    for subscription_id, health in receivers.items():
+        lane, replay_lane = domain.lane_of(subscription_id, "event"), domain.lane_of(subscription_id, "replay")
+        allowed = health.limits
+        limits.append(LaneLimits(lane, allowed.cap, allowed.burst_cap, allowed.paused_until))
+        limits.append(LaneLimits(replay_lane, REPLAY_CAP, REPLAY_CAP, allowed.paused_until))
+    if limits:
+        await queue.limit_lanes(tx, limits)
+
+
+async def _warn(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    subscription = await store.find(tx, partner, subscription_id)
+    if subscription is None or subscription.status != "active":
+        return
+    await outbox.emit(tx, partner.id, FAILING_EVENT, schemas.subscription_out(tx, subscription, secret=False))
+    await _notify(tx, partner, subscription, "webhook_failing")
+
+
+async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, kind: Kind) -> None:
+    """Mail the partner's owners and developers."""
+    facts = {
+        "Receiver": urlsplit(subscription.url).netloc,
+        "Subscription": tx.ids.text("webhooksubscription", subscription.id),
+    }
+    if subscription.health.failing_since is not None:
+        facts["Failing since"] = f"{subscription.health.failing_since:%d %B %Y, %H:%M} UTC"
+    for person in await people.list_with_roles(tx, member_realm(partner), "owner", "developer"):
+        await security_emails.enqueue_email(tx, person, kind, facts=facts)
 
 
 async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:

@@ -1,16 +1,46 @@
 """SQL of webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Final
 from uuid import UUID
 
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.webhooks.subscriptions.domain import EVERY_EVENT, EventListener, PreviousSecret, WebhookSubscription
+from almoner.webhooks.subscriptions.domain import (
+    EVERY_EVENT,
+    EventListener,
+    PreviousSecret,
+    ReceiverHealth,
+    WebhookSubscription,
+)
 
-_COLUMNS = "id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at"
-_CONTEXT = "webhook_subscription.secrets"
+_HEALTH: Final = (
+    "failures",
+    "pauses",
+    "paused_until",
+    "failing_since",
+    "failing_since_real",
+    "failing_days",
+    "last_failing_day",
+    "warned_at",
+    "last_success_at",
+    "fast",
+)
+_HEALTH_COLUMNS: Final = ", ".join(_HEALTH)
+_GIVEN_HEALTH: Final = ", ".join(f"given.{name}" for name in _HEALTH)
+_COLUMNS: Final = (
+    f"id, url, events, secrets, secrets_until, status, created_at, updated_at, deleted_at, {_HEALTH_COLUMNS}"
+)
+_FROM: Final = (
+    "webhook_subscription s join webhook_health h on h.subscription_id = s.id and h.partner_id = s.partner_id"
+)
+_CONTEXT: Final = "webhook_subscription.secrets"
+
+
+def _health(row: Record) -> ReceiverHealth:
+    return ReceiverHealth(*(row[name] for name in _HEALTH))
 
 
 def _subscription(tx: Tx, row: Record) -> WebhookSubscription:
@@ -27,6 +57,7 @@ def _subscription(tx: Tx, row: Record) -> WebhookSubscription:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         deleted_at=row["deleted_at"],
+        health=_health(row),
     )
 
 
@@ -39,9 +70,12 @@ async def insert(tx: Tx, partner: Partner, subscription: WebhookSubscription) ->
     """Store a new subscription."""
     await tx.execute(
         """
-        insert into webhook_subscription
-            (id, partner_id, url, events, secrets, secrets_until, status, status_changed_at, created_at)
-        values ($1, $2, $3, $4, $5, '{}', $6, $7, $7)
+        with subscription as (
+            insert into webhook_subscription
+                (id, partner_id, url, events, secrets, secrets_until, status, status_changed_at, created_at)
+            values ($1, $2, $3, $4, $5, '{}', $6, $7, $7)
+        )
+        insert into webhook_health (subscription_id, partner_id) values ($1, $2)
         """,
         subscription.id,
         partner.id,
@@ -56,7 +90,7 @@ async def insert(tx: Tx, partner: Partner, subscription: WebhookSubscription) ->
 async def find(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription | None:
     """One subscription that is not deleted."""
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from webhook_subscription where partner_id = $1 and id = $2 and deleted_at is null",
+        f"select {_COLUMNS} from {_FROM} where s.partner_id = $1 and s.id = $2 and s.deleted_at is null",
         partner.id,
         subscription_id,
     )
@@ -67,8 +101,8 @@ async def get_for_update(tx: Tx, partner: Partner, subscription_id: UUID) -> Web
     """One subscription that is not deleted, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS} from webhook_subscription
-        where partner_id = $1 and id = $2 and deleted_at is null for no key update
+        select {_COLUMNS} from {_FROM}
+        where s.partner_id = $1 and s.id = $2 and s.deleted_at is null for no key update of s
         """,
         partner.id,
         subscription_id,
@@ -106,8 +140,8 @@ async def list_page(
     rows = await tx.fetch(
         f"""
         with matching as (
-            select {_COLUMNS} from webhook_subscription
-            where partner_id = $1 and (deleted_at is not null) = $2 and ($3::text[] is null or events && $3)
+            select {_COLUMNS} from {_FROM}
+            where s.partner_id = $1 and (deleted_at is not null) = $2 and ($3::text[] is null or events && $3)
         )
         select {_COLUMNS}, total from (select count(*) as total from matching) counted
         left join lateral (
@@ -142,9 +176,38 @@ async def find_active(
     """Those of the subscriptions that take deliveries now."""
     rows = await tx.fetch(
         f"""
-        select {_COLUMNS} from webhook_subscription
-        where id = any($1::uuid[]) and status = 'active' and deleted_at is null
+        select {_COLUMNS} from {_FROM}
+        where s.id = any($1::uuid[]) and status = 'active' and deleted_at is null
         """,
         list(subscription_ids),
     )
     return {row["id"]: _subscription(tx, row) for row in rows}
+
+
+async def lock_health(tx: Tx, _scope: AllPartners, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
+    """How receivers do, held until the transaction ends; in one order, so that no two workers wait for each other."""
+    rows = await tx.fetch(
+        f"""
+        select subscription_id, {_HEALTH_COLUMNS} from webhook_health
+        where subscription_id = any($1::uuid[]) order by subscription_id for no key update
+        """,
+        list(subscription_ids),
+    )
+    return {row["subscription_id"]: _health(row) for row in rows}
+
+
+async def update_health(tx: Tx, _scope: AllPartners, changed: Mapping[UUID, ReceiverHealth]) -> None:
+    """Store how receivers do; their rows are locked."""
+    columns = [[getattr(health, name) for health in changed.values()] for name in _HEALTH]
+    await tx.execute(
+        f"""
+        update webhook_health h set ({_HEALTH_COLUMNS}) = ({_GIVEN_HEALTH})
+        from unnest(
+            $1::uuid[], $2::int[], $3::int[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::int[],
+            $8::date[], $9::timestamptz[], $10::timestamptz[], $11::boolean[]
+        ) as given (subscription_id, {_HEALTH_COLUMNS})
+        where h.subscription_id = given.subscription_id
+        """,
+        list(changed),
+        *columns,
+    )
