@@ -11,8 +11,8 @@ from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import Chainer
-from almoner.platform.audit.log import Actor, Trace
+from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.audit.log import Actor, EntryContext
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
@@ -25,22 +25,22 @@ KEY = Actor("key", "sandbox_apikey_01kjpy44e0er29s8vmgby675xf")
 _BATCH = 10_000
 
 
-async def _written(db: Database, trace: Trace, entries: int) -> None:
+async def _written(db: Database, trace: EntryContext, entries: int) -> None:
     for begin in range(0, entries, _BATCH):
         async with db.write() as tx:
             subjects = [
                 f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + _BATCH, entries))
             ]
-            await tx.executemany(audit.insert_sql(1), [trace.values(tx, subject) for subject in subjects])
+            await tx.executemany(audit.insert_entries_sql(1), [trace.entry_values(tx, subject) for subject in subjects])
 
 
 async def _round(db: Database, entries: int) -> tuple[float, float]:
     """Entries chained and proved a second."""
     scope = new_id(SystemClock().now())
     await _written(
-        db, Trace(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
+        db, EntryContext(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
     )
-    chainer = Chainer(db, Telemetry())
+    chainer = ChainBuilder(db, Telemetry())
     started = time.perf_counter()
     while await chainer.run_batch():
         pass

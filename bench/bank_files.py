@@ -17,7 +17,7 @@ from almoner.giving.banking.payment_files import domain as payment_files_domain
 from almoner.giving.banking.payment_files import iso20022
 from almoner.giving.banking.payment_files.domain import CreditTransfer, CreditTransferInitiation, OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch
-from almoner.giving.disbursing.disbursements.domain import new_batch
+from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee
 from almoner.kit.money import Money
 from bench import machine
@@ -38,7 +38,9 @@ def order() -> CreditTransferInitiation:
     payments = []
     for number in range(1, PAYMENTS + 1):
         bucket = DisbursementBatch(UUID(int=1), UUID(int=number), "EUR")
-        payout = replace(new_batch(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT")
+        payout = replace(
+            new_disbursement(UUID(int=number), bucket, AT), money=Money(1000 + number, "EUR"), status="SENT"
+        )
         payee = Payee(UUID(int=number), f"Förderverein {number}", ACCOUNT if number % 2 else other, ADDRESS)
         payments.append(CreditTransfer(payout, payee))
     return CreditTransferInitiation(

@@ -141,7 +141,7 @@ async def _emit(stage: Stage, events: int) -> None:
         async with services.db.write() as tx:
             gift = await _gift(tx, stage)
             for _ in range(events):
-                await outbox.emit_all(tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids])
+                await outbox.emit_events(tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids])
     finally:
         await services.close()
 
@@ -150,7 +150,7 @@ async def _gift(tx: Tx, stage: Stage) -> DonationOut:
     """A gift as partners are told of it: slices react to what they read in it."""
     gift_id = tx.ids.parse("donation", stage.donations[0])
     assert gift_id is not None
-    return donations.api_record(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
+    return donations.build_api_record(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
 
 
 async def _settled(stage: Stage, wanted: int) -> None:

@@ -68,7 +68,7 @@ async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float
         if files:
             load = await registers_flows.import_files(services.db, source, files, force=True)
         else:
-            load = await registers_flows.roll_back(services.db, source)
+            load = await registers_flows.roll_back_load(services.db, source)
         return load.rows, time.perf_counter() - started
     finally:
         await services.close()
@@ -161,7 +161,7 @@ def database() -> Iterator[Settings]:
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     try:
-        with local.completed(settings.read_settings(data_dir=folder)) as complete:
+        with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
             migrations.migrate(complete.owner_dsn)
             yield complete
     finally:

@@ -93,7 +93,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     async with services.db.write() as tx:
         clearing = [ledger_domain.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
         owed = [ledger_domain.liability_account(organisation, "USD") for organisation in organisations]
-        await ledger_store.open_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
+        await ledger_store.create_missing_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
     lines = [
         f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",
         "|---|---|---|",

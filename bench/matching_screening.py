@@ -15,9 +15,9 @@ from typing import Final
 
 import psutil
 
-from almoner.adapters.watchlist_values import country_of
+from almoner.adapters.watchlist_values import country_code_of
 from almoner.screening.matching.domain import EntryName, Party
-from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.watchlist_matcher import match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 from almoner.screening.screenings import programmes
@@ -85,7 +85,7 @@ def recall(share: float) -> list[str]:
 
 def asked_of(row: Row) -> SubjectDetails:
     """A body of the master file as monitoring has it compared: with its number, its address and its country."""
-    country = HOME if row["STATE"] else country_of(row["CITY"]) or HOME
+    country = HOME if row["STATE"] else country_code_of(row["CITY"]) or HOME
     address = Party((), row["STREET"], row["CITY"], row["STATE"], row["ZIP"], country)
     return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 

@@ -18,7 +18,7 @@ from almoner.access.keys import service as keys
 from almoner.access.partners import service as partners
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.scim.provider import make_provider
+from almoner.scim.provider import build_scim_provider
 from almoner.settings import Rate, Settings
 from bench.imports import database
 from bench.scale import FULL, Scale
@@ -158,7 +158,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
         for number in range(OTHERS):
             await _partner(services.db, f"Other {number}", users // OTHERS)
         ours = Caller(application.create_app(services), "/scim/v2", await _partner(services.db, "Large", users))
-        provider = make_provider()
+        provider = build_scim_provider()
         plain = ASGIApplication(_memory(provider, users), provider, ScimService(provider, secret=b"bench"))
         memory = Caller(plain, "/v2", "")
         owner = await asyncpg.connect(complete.owner_dsn)

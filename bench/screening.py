@@ -95,7 +95,7 @@ async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, fl
     services = await wiring.build_services(settings)
     try:
         screener, begun = Screener(), time.perf_counter()
-        lists = await screener.reload(services.db)
+        lists = await screener.reload_watchlists(services.db)
         held = time.perf_counter() - begun
         done, seconds, worked = 0, 0.0, 0.0
         rows = islice(_bodies(count), half, None, CORES)
@@ -129,14 +129,14 @@ async def _update(db: Database, count: int) -> list[str]:
     loaded, _ = await _as_before(db)
     for number, row in enumerate(_bodies(count), 1):
         who = ScreenedSubject("organisation", UUID(int=number), partner)
-        await screener.run_with_lists(db, partial(_look, screener, who, _asked(row)))
+        await screener.run_with_watchlists(db, partial(_look, screener, who, _asked(row)))
     made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
     started = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.list_affected_subjects(tx, made.id))
         fresh, after = await screenings.index_of_load(tx, made.id), UUID(int=0)
         while True:
-            some, last = await screenings.find_subjects_hit(tx, fresh, after)
+            some, last = await screenings.find_subjects_with_hits(tx, fresh, after)
             found += some
             if last is None:
                 break

@@ -23,7 +23,7 @@ from asyncpg import Record
 
 from almoner import migrations, settings, wiring
 from almoner.cli import local
-from almoner.cli.serve import collect_seldom
+from almoner.cli.serve import reduce_garbage_collection
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations import store_search as organisations_store_search
 from almoner.nonprofits.organisations.filters import Filters
@@ -207,7 +207,7 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
     services = await wiring.build_services(complete)
     try:
         rows = await _fill(services.db, count)
-        collect_seldom()  # as the service does
+        reduce_garbage_collection()  # as the service does
         reported = {"first": await _first(services.db)}
         async with services.db.read() as tx:
             version = str(await tx.fetchval("show server_version")).split()[0]
@@ -274,7 +274,7 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     machine.forget(folder)
-    with local.completed(settings.read_settings(data_dir=folder)) as complete:
+    with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
         yield complete
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.normalisation import search_text
+from almoner.nonprofits.organisations.normalisation import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 
 SEED = 20261121
@@ -130,7 +130,7 @@ async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:
         started = time.perf_counter()
         names = await ask(question)
         figures.seconds.append(time.perf_counter() - started)
-        meant = search_text(question.meant)
+        meant = normalise_search_text(question.meant)
         figures.places.append(names.index(meant) if meant in names else None)
     return figures
 
@@ -143,7 +143,7 @@ def ours(db: Database) -> Ask:
             found = await organisations.search_by_text(
                 tx, ALL_PARTNERS, question.filters, question.text, 0, SHOWN, best_first=True
             )
-        return [search_text(row.name) for row in found.organisations]
+        return [normalise_search_text(row.name) for row in found.organisations]
 
     return ask
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 import tantivy
 
-from almoner.nonprofits.organisations.normalisation import search_text
+from almoner.nonprofits.organisations.normalisation import normalise_search_text
 from bench.search_questions import SHOWN, Ask, Question
 
 _WRITER_BYTES: Final = 200_000_000
@@ -21,7 +21,7 @@ def trigrams(owner: "asyncpg.Connection[Any]") -> Ask:
     async def ask(question: Question) -> Sequence[str]:
         rows = await owner.fetch(
             "select name from rival_name where name % $1 order by similarity(name, $1) desc limit $2",
-            search_text(question.text),
+            normalise_search_text(question.text),
             SHOWN,
         )
         return [row["name"] for row in rows]
@@ -58,7 +58,7 @@ def tantivy_index(names: Sequence[str]) -> Iterator[Ask]:
         searcher = index.searcher()
 
         async def ask(question: Question) -> Sequence[str]:
-            words = search_text(question.text)
+            words = normalise_search_text(question.text)
             if not words:
                 return []
             query = index.parse_query(words, ["name"], fuzzy_fields={"name": (False, 1, True)})

@@ -80,7 +80,7 @@ def staged(scale: Scale = FULL) -> Iterator[Stage]:
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
     try:
-        with local.completed(settings.read_settings(data_dir=folder)) as complete:
+        with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
             migrations.migrate(complete.owner_dsn)
             yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
     finally:

@@ -36,7 +36,7 @@ for profile, examples in (("short", SHORT), ("long", LONG)):
     )
 
 closed_network.close()
-hashing.set_cost(LEAST_COST)
+hashing.set_hash_cost(LEAST_COST)
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())  # as the service runs
 recorded = statements.record()
 array_types.remember()
@@ -101,9 +101,9 @@ def given_files() -> Path:
 @pytest.fixture
 def hashes_of_today() -> Iterator[None]:
     """Passwords are hashed as the service does."""
-    hashing.set_cost(hashing.CURRENT_COST)
+    hashing.set_hash_cost(hashing.CURRENT_COST)
     yield
-    hashing.set_cost(LEAST_COST)
+    hashing.set_hash_cost(LEAST_COST)
 
 
 @pytest.fixture

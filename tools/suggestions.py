@@ -26,7 +26,7 @@ import numpy as np
 
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS
-from almoner.nonprofits.activities.suggestions import Features, ModelWeights
+from almoner.nonprofits.activities.suggestions import ModelWeights, TextFeatures
 
 TARGET = Path(__file__).parents[1] / "src/almoner/nonprofits/activities/weights.json.gz"
 ORIGIN = {
@@ -47,7 +47,7 @@ THRESHOLDS = [step / 100 for step in range(14, 44, 2)]
 class Body:
     """A charity with its tags, and what UK-CAT's expressions give alone."""
 
-    found: Features
+    found: TextFeatures
     tags: frozenset[str]
     matched: frozenset[str]
 
@@ -70,7 +70,7 @@ def learn(bodies: Sequence[Body], threshold: float) -> ModelWeights:
     counts = Counter(word for body in bodies for word in body.found.words)
     rarity = {word: math.log(len(bodies) / n) for word, n in counts.items() if n >= FEWEST_BODIES_WITH_A_WORD}
     empty = ModelWeights(threshold, {}, rarity, {})
-    vectors = [empty.weighted_features(body.found) for body in bodies]
+    vectors = [empty.weigh_features(body.found) for body in bodies]
     places = {feature: place for place, feature in enumerate(sorted({one for vector in vectors for one in vector}))}
     codes = [code for code in SUB_TAGS if any(code in body.tags for body in bodies)]
     x = np.zeros((len(bodies), len(places)), dtype=np.float32)
@@ -158,7 +158,7 @@ def tally(scores: Sequence[dict[str, float]], bodies: Sequence[Body], threshold:
 
 def scored(learnt: ModelWeights, bodies: Sequence[Body]) -> list[dict[str, float]]:
     """The scores of bodies."""
-    return [learnt.scores(learnt.weighted_features(body.found)) for body in bodies]
+    return [learnt.sub_tag_scores(learnt.weigh_features(body.found)) for body in bodies]
 
 
 def folds(bodies: Sequence[Body], seed: int) -> list[list[int]]:
@@ -229,7 +229,7 @@ def main(what: str, path: Path) -> None:
     elif what == "judge":
         judge(bodies)
     else:
-        learnt = suggestions.load_weights()
+        learnt = suggestions.load_model_weights()
         scores = scored(learnt, bodies)
         print(f"precision | recall | F1: {tally(scores, bodies, learnt.threshold)}")
         table(bodies, [{code for code, one in score.items() if one >= learnt.threshold} for score in scores])

@@ -15,7 +15,7 @@ from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import ALL_PARTNERS, REQUEST_SECONDS
 from almoner.platform.events.event_types import EventType
 from almoner.platform.files import media
-from almoner.platform.http.edge import Edge
+from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.openapi import build_description
 from almoner.platform.http.probes import probe_routes
@@ -58,7 +58,7 @@ class _PathDispatcher:
             raise NotFound("there is nothing at this address") from None
 
 
-def describe_services(services: Services) -> bytes:
+def describe_server_api(services: Services) -> bytes:
     """The interface description of one server; the work of half a second."""
     deployment = services.db.deployment
     return describe_api(services.routes, services.events.values(), deployment.ids, deployment.links.api)
@@ -79,7 +79,7 @@ def create_app(
         return Response(found[1], media_type=found[0], headers=headers)
 
     deployment = services.db.deployment
-    description = description or describe_services(services)
+    description = description or describe_server_api(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
         *probe_routes(
@@ -90,7 +90,7 @@ def create_app(
         *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
-    return Edge(
+    return EdgeMiddleware(
         _PathDispatcher(ApiApplication(services.db, services.guard, routes, services.intake), services.scim, outer),
         services.telemetry,
         services.db.deployment.clock,

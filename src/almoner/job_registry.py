@@ -57,7 +57,7 @@ from almoner.platform import idempotency
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import event_blocks, outbox
-from almoner.platform.files.storage import Blobs
+from almoner.platform.files.storage import BlobStore
 from almoner.platform.http import upload_intake
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule
 from almoner.platform.observability import selfcheck
@@ -76,7 +76,7 @@ from almoner.validation.agents import service as agents
 from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.applications.documents.ports import Scanner
+from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.applications.form import jobs as form_jobs
 from almoner.validation.applications.form import service as application_form
 from almoner.validation.applications.invites import jobs as invites_jobs
@@ -95,9 +95,11 @@ from almoner.webhooks.deliveries import jobs as deliveries_jobs
 Compared = TypeVar("Compared")
 
 PURGE_SCHEDULES = (
-    Schedule("idempotency.purge", idempotency.next_due, idempotency.purge, every=timedelta(hours=1)),
-    Schedule("event_blocks.build", event_blocks.next_due, event_blocks.build_blocks),
-    Schedule("outbox.purge", outbox.next_due, outbox.purge, every=timedelta(days=1)),
+    Schedule(
+        "idempotency.purge", idempotency.next_purge_at, idempotency.purge_expired_answers, every=timedelta(hours=1)
+    ),
+    Schedule("event_blocks.build", event_blocks.next_build_at, event_blocks.build_blocks),
+    Schedule("outbox.purge", outbox.next_purge_at, outbox.purge_expired_events, every=timedelta(days=1)),
     *upload_intake.schedules,
 )
 
@@ -126,9 +128,9 @@ SCHEDULES = (
 """Sweeps that need nothing of the deployment."""
 
 
-async def contact_of(tx: Tx, organisation_id: UUID) -> Contact | None:
+async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> Contact | None:
     """Where a nonprofit is asked: the address that an officer has recorded, for agents and for payments alike."""
-    found = await agents.contact_of(tx, organisation_id)
+    found = await agents.find_official_contact(tx, organisation_id)
     return None if found is None else Contact(found.email, found.source)
 
 
@@ -179,7 +181,7 @@ class WatchlistScreening:
 
     async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
         """In a writing transaction in which the lists can be had."""
-        return await self._screener.run_with_lists(db, use)
+        return await self._screener.run_with_watchlists(db, use)
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:
         """Each record by itself; what was decided of one holds for the others where the question is the same."""
@@ -189,7 +191,7 @@ class WatchlistScreening:
                 tx,
                 self._screener,
                 who,
-                matches.screening_input_of(record),
+                matches.subject_details_of(record),
                 watch=True,
                 others=[other for other in whos if other != who],
             )
@@ -213,8 +215,8 @@ def build_background_tasks(
     watchlists: WatchlistRefreshContext,
     name_agreement: float,
     hosts: MailHosts,
-    blobs: Blobs,
-    scanner: Scanner | None,
+    blobs: BlobStore,
+    scanner: MalwareScanner | None,
     screener: Screener,
     pay_to: Mapping[str, BankDetails],
     stored: RetentionPeriods,
@@ -244,7 +246,7 @@ def build_background_tasks(
             *watchlists_jobs.schedules(watchlists.plan),
             *audit_heads.schedules(heads),
             *_retention_schedules(stored),
-            *(() if reports is None else settlements_jobs.fetch_schedules(reports)),
+            *(() if reports is None else settlements_jobs.report_schedules(reports)),
         ),
         limits={**registers_jobs.LIMITS, **watchlists_jobs.LIMITS, **documents_jobs.LIMITS, **settlements_jobs.LIMITS},
     )
@@ -286,8 +288,10 @@ def _mail_handlers(
         **transfer_notices_jobs.handlers(mails(transfer_notices.MAILS), transport, pay_to),
         **reassignment_notices_jobs.handlers(mails(reassignment_notices.MAILS), transport),
         **donor_statements_jobs.handlers(mails(donor_statements.MAILS), transport),
-        **organisation_confirmations_jobs.handlers(mails(organisation_confirmations.MAILS), transport, contact_of),
-        **account_notices_jobs.handlers(mails(account_notices.MAILS), transport, contact_of),
+        **organisation_confirmations_jobs.handlers(
+            mails(organisation_confirmations.MAILS), transport, find_organisation_contact
+        ),
+        **account_notices_jobs.handlers(mails(account_notices.MAILS), transport, find_organisation_contact),
         **security_emails_jobs.handlers(mails(security_emails.MAILS), transport),
         **accounts_jobs.handlers(mails(accounts.MAILS), transport),
         **card_testing_jobs.handlers(mails(card_testing_jobs.MAILS), transport),

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from starlette.routing import BaseRoute
 
-from almoner.adapters.lazy import stripe_provider
+from almoner.adapters.lazy import build_stripe_provider
 from almoner.adapters.payment_simulator_disabled import DisabledPaymentSimulator
 from almoner.adapters.payment_simulator_test import TestPaymentSimulator
 from almoner.adapters.payments_test import TestProvider
@@ -17,7 +17,7 @@ from almoner.giving.accounting.refunds.flows import RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.banking.payment_files import service as payment_files
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
@@ -28,7 +28,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.translations import TranslationCatalogues
-from almoner.provider_test.app import ProviderTest
+from almoner.provider_test.app import SimulatedProvider
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.settings import Settings, UnsafeSettings
 
@@ -52,24 +52,26 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
         return {}
     try:
         own = payment_files.load_own_accounts(settings.bank_accounts)
-    except PaymentFileRefused as refused:
+    except PaymentFileError as refused:
         raise UnsafeSettings([f"ALMONER_BANK_ACCOUNTS: {refused}"]) from refused
     return {currency: BankDetails(account.name, account.numbers) for currency, account in own.items()}
 
 
 def build_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
-) -> tuple[ConnectedProvider | None, ProviderTest | None]:
+) -> tuple[ConnectedProvider | None, SimulatedProvider | None]:
     """Our side of payments, and of the built-in provider also the outside party."""
     if (account := settings.stripe) is not None:
         tariff = Tariff(account.basis_points, account.fixed_minor)
         urls = settings.stripe_api_url, settings.stripe_pages_url
         mark = db.deployment.vault.sign("stripe", b"installation").hex()
-        return stripe_provider(account.key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity), None
-    if not settings.built_in_provider:
+        return build_stripe_provider(
+            account.key, account.webhook_secret, tariff, mark, *urls, db.deployment.identity
+        ), None
+    if not settings.uses_test_provider:
         return None, None
     url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
-    outside = ProviderTest(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
+    outside = SimulatedProvider(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
     return TestProvider(url, secret, db.deployment.identity), outside
 
 
@@ -84,4 +86,4 @@ def provider_webhook_routes(
 
 def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulator:
     """Where simulated donors pay."""
-    return TestPaymentSimulator(db) if settings.built_in_provider else DisabledPaymentSimulator()
+    return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()

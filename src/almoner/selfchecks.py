@@ -25,7 +25,7 @@ from almoner.giving.receipts import checks as receipts_checks
 from almoner.nonprofits.organisations import checks as organisations_checks
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.observability import checks as observability_checks
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 from almoner.screening.watchlists import checks as watchlists_checks
 from almoner.validation.agents import checks as agents_checks
 from almoner.validation.applications.documents import checks as documents_checks
@@ -39,7 +39,7 @@ from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from almoner.validation.requests import checks as requests_checks
 from almoner.webhooks.deliveries import checks as deliveries_checks
 
-CHECKS: Final[tuple[Check, ...]] = (
+CHECKS: Final[tuple[ConsistencyCheck, ...]] = (
     *ledger_checks.checks,
     *payments_checks.checks,
     *donations_checks.checks,

@@ -1,7 +1,8 @@
 """All settings of a deployment, and the only reader of the environment (architecture 4).
 
-Each setting is the variable ``ALMONER_<NAME>``. ``read`` reports all missing and unsafe settings at once; secrets have
-no defaults in production. In the sandbox the command line completes what is missing from files of the data directory.
+Each setting is the variable ``ALMONER_<NAME>``. ``read_settings`` reports all missing and unsafe settings at once;
+secrets have no defaults in production. In the sandbox the command line completes what is missing from files of the data
+directory.
 """
 
 from base64 import b64decode
@@ -115,8 +116,8 @@ class Settings(BaseSettings):
         description="Secret or restricted key of a dedicated Stripe account: a live key in production, a test key in "
         "the sandbox, where it replaces the test payment provider. See docs/guides/stripe.md.",
     )
-    stripe_webhook_secret: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_secret)] | None = Field(
-        None, description="Signing secret (whsec_...) of the Stripe webhook endpoint for `/callbacks/stripe`."
+    stripe_webhook_secret: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_webhook_secret)] | None = (
+        Field(None, description="Signing secret (whsec_...) of the Stripe webhook endpoint for `/callbacks/stripe`.")
     )
     stripe_fee: Annotated[str, Field(pattern=settings_values.FEE)] = Field(
         "290 USD:30",
@@ -284,7 +285,7 @@ class Settings(BaseSettings):
         return self.environment == "sandbox"
 
     @property
-    def loopback_only(self) -> bool:
+    def is_loopback_only(self) -> bool:
         """Whether only this machine can reach the API: deliveries to loopback are allowed then (architecture 6)."""
         return self.host in LOOPBACK_HOSTS
 
@@ -295,7 +296,7 @@ class Settings(BaseSettings):
         return BaseUrls(api=api, pages=self.pages_url or api)
 
     @property
-    def built_in_provider(self) -> bool:
+    def uses_test_provider(self) -> bool:
         """Whether the test payment provider takes the payments."""
         return self.sandbox and self.stripe_secret_key is None
 
@@ -399,7 +400,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         Ids(sandbox=settings.sandbox),
         settings.links,
         Vault(settings.master_key_bytes),
-        receivers=AddressPolicy(loopback=settings.sandbox and settings.loopback_only),
+        receivers=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
     )

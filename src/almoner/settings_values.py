@@ -111,7 +111,7 @@ def check_stripe_key(value: SecretStr) -> SecretStr:
     return value
 
 
-def check_stripe_secret(value: SecretStr) -> SecretStr:
+def check_stripe_webhook_secret(value: SecretStr) -> SecretStr:
     """The signing secret of an endpoint at Stripe."""
     if not _STRIPE_SECRET.fullmatch(value.get_secret_value()):
         raise ValueError("must be the signing secret of an endpoint at Stripe, such as whsec_...")

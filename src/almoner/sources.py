@@ -78,7 +78,7 @@ _WATCHLISTS: Final = {
     "us-bis-dpl": "watchlist_us.DeniedPersonsReader",
     "us-csl": "watchlist_us.ConsolidatedScreeningReader",
     "opensanctions": "watchlist_tables.OpenSanctionsReader",
-    "own": "watchlist_tables.OwnFindingsReader",
+    "own": "watchlist_tables.OperatorFindingsReader",
 }
 
 REGISTER_SOURCES: Mapping[str, RegisterSource] = _LazySources(_REGISTERS)
@@ -88,14 +88,14 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 """The lists that `almoner watchlists import` reads."""
 
 
-def watchlist_source(named: str) -> WatchlistSource:
+def get_watchlist_source(named: str) -> WatchlistSource:
     """The reader of that list. Raises WatchlistRefused."""
     if named in WATCHLIST_SOURCES:
         return WATCHLIST_SOURCES[named]
     raise WatchlistRefused(f"{named!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
 
 
-def register_source(named: str) -> RegisterSource:
+def get_register_source(named: str) -> RegisterSource:
     """The format of that name, or the one that a mapping file (``.toml``) makes. Raises ImportRefused."""
     if named in REGISTER_SOURCES:
         return REGISTER_SOURCES[named]
@@ -112,7 +112,7 @@ def register_source(named: str) -> RegisterSource:
     raise ImportRefused(f"{named!r} is not a format of a register: use one of {known}, or a mapping file (.toml)")
 
 
-def build_register_refreshing(
+def build_register_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> RegisterRefreshContext:
     """Registers that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
@@ -124,17 +124,17 @@ def build_register_refreshing(
 def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
     """The schedule that the settings name, none by default. Raises UnsafeSettings."""
     return _read_schedule(
-        "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, register_source, policy, ImportRefused
+        "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, policy, ImportRefused
     )
 
 
-def build_watchlist_refreshing(
+def build_watchlist_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> WatchlistRefreshContext:
     """Watch lists that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
     return WatchlistRefreshContext(
         _read_schedule(
-            "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, watchlist_source, policy, WatchlistRefused
+            "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
         ),
         outbound,
         settings.watchlists_folder,

@@ -58,7 +58,7 @@ from almoner.platform.database import transactions
 from almoner.platform.database.copy_watch import CopyWatch
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
-from almoner.platform.files.storage import Blobs
+from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
@@ -73,7 +73,7 @@ from almoner.platform.pages.error_pages import not_found_routes
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimit, RateLimiter
-from almoner.provider_test.app import ProviderTest
+from almoner.provider_test.app import SimulatedProvider
 from almoner.providers import (
     ConnectedProvider,
     build_payment_simulator,
@@ -103,14 +103,14 @@ from almoner.scim.lazy_app import LazyScimApplication
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
 from almoner.settings import Rate, Settings, build_deployment
-from almoner.sources import build_register_refreshing, build_watchlist_refreshing
+from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.agents.routes import routes as agent_verifications
 from almoner.validation.applications.configurations.routes import routes as submission_configurations
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.pages import DownloadPages
-from almoner.validation.applications.documents.ports import NoScanner, Scanner
+from almoner.validation.applications.documents.ports import MalwareScanner, NoMalwareScanner
 from almoner.validation.applications.form.form_documents import FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form.form_pages import FormPages
@@ -170,7 +170,7 @@ class Services:
     checker: Checker
     intake: UploadIntake
     provider: ConnectedProvider | None
-    provider_app: ProviderTest | None
+    provider_app: SimulatedProvider | None
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -233,7 +233,7 @@ def _giving_pages(
         work.provider.origin,
         work.provider.tariff,
         partial(donations_flows.start_payment, work),
-        partial(donations_flows.return_from_provider, work),
+        partial(donations_flows.handle_provider_return, work),
         work.provider.currencies,
         partial(donations_flows.start_transfer, work),
         own_bank_accounts(settings),
@@ -245,11 +245,11 @@ def _giving_pages(
     following = [*gifts.routes(), *statements.request_routes()]
     return [
         *giving,
-        *not_found_routes("/give", giving, gateway.unknown),
+        *not_found_routes("/give", giving, gateway.not_found_page),
         *following,
-        *not_found_routes("/gift", following, gifts.unknown),
+        *not_found_routes("/gift", following, gifts.not_found_page),
         *statements.routes(),
-        *not_found_routes("/statement", statements.routes(), statements.unknown),
+        *not_found_routes("/statement", statements.routes(), statements.not_found_page),
         *embed.routes(catalogues),
         *provider_webhook_routes(work, looks, rules),
     ]
@@ -268,8 +268,8 @@ def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRo
     routes = agents.routes()
     return [
         *routes,
-        *not_found_routes("/confirm", routes, agents.unknown),
-        *not_found_routes("/answer", routes, agents.unknown),
+        *not_found_routes("/confirm", routes, agents.not_found_page),
+        *not_found_routes("/answer", routes, agents.not_found_page),
     ]
 
 
@@ -283,9 +283,9 @@ def _form_pages(
     status = StatusPages(db, pages, intake)
     return [
         *routes,
-        *not_found_routes("/apply", routes, form.unknown),
+        *not_found_routes("/apply", routes, form.not_found_page),
         *status.routes(),
-        *not_found_routes("/application", status.routes(), status.unknown),
+        *not_found_routes("/application", status.routes(), status.not_found_page),
     ]
 
 
@@ -301,22 +301,22 @@ def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: Disbur
     db = work.db
     return Simulation(
         db.deployment.ids,
-        simulate_donations.simulation_actions(work, simulator),
-        simulate_direct.simulation_actions(db),
-        simulate_money.simulation_actions(db, work.provider, rules),
-        simulate_disputes.simulation_actions(DisputeContext(db, work.provider, rules), simulator),
-        simulate_verifications.simulation_actions(db),
-        simulate_requests.simulation_actions(db),
-        simulate_agents.simulation_actions(db),
-        simulate_monitoring.simulation_actions(db),
-        simulate_eligibility.simulation_actions(db),
-        simulate_appeals.simulation_actions(db),
+        simulate_donations.simulated_donation_actions(work, simulator),
+        simulate_direct.simulated_direct_donation_actions(db),
+        simulate_money.simulated_money_actions(db, work.provider, rules),
+        simulate_disputes.simulated_dispute_actions(DisputeContext(db, work.provider, rules), simulator),
+        simulate_verifications.simulated_verification_actions(db),
+        simulate_requests.simulated_request_actions(db),
+        simulate_agents.simulated_agent_actions(db),
+        simulate_monitoring.simulated_monitoring_actions(db),
+        simulate_eligibility.simulated_eligibility_actions(db),
+        simulate_appeals.simulated_appeal_actions(db),
     )
 
 
-def _scanner(settings: Settings) -> Scanner | None:
+def _scanner(settings: Settings) -> MalwareScanner | None:
     if settings.skips_virus_scan:
-        return NoScanner()
+        return NoMalwareScanner()
     return None if settings.scanner_url is None else ClamdScanner(settings.scanner_url)
 
 
@@ -335,7 +335,7 @@ def _build_background_tasks(
     provider: ConnectedProvider | None,
     catalogues: TranslationCatalogues,
     telemetry: Telemetry,
-    blobs: Blobs,
+    blobs: BlobStore,
 ) -> BackgroundTasks:
     return build_background_tasks(
         db,
@@ -349,8 +349,8 @@ def _build_background_tasks(
         DisbursementRules(settings.disbursement_min_donations),
         telemetry,
         settings.audit_heads_folder,
-        build_register_refreshing(settings, db.deployment.receivers, outbound, telemetry),
-        build_watchlist_refreshing(settings, db.deployment.receivers, outbound, telemetry),
+        build_register_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
+        build_watchlist_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
         settings.name_match_threshold or CERTAIN_SCORE,
         SandboxMailHosts() if settings.sandbox else LazyMailHosts(),
         blobs,
@@ -361,12 +361,14 @@ def _build_background_tasks(
     )
 
 
-async def _build_document_storage(settings: Settings, db: Database, telemetry: Telemetry) -> tuple[CopyWatch, Blobs]:
+async def _build_document_storage(
+    settings: Settings, db: Database, telemetry: Telemetry
+) -> tuple[CopyWatch, BlobStore]:
     """Where documents are kept, and whether this database is one of those that may remove any."""
     storage = build_storage(settings)
     watch = CopyWatch(db, storage, settings.dsn, telemetry)
     await watch.check()
-    return watch, Blobs(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
+    return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
 
 
 async def build_services(
@@ -380,12 +382,13 @@ async def build_services(
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
     deployment = build_deployment(settings, clock)
-    db = await transactions.connect_service(settings.dsn, deployment, size=settings.database_pool)
+    db = await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
-    pages = [*assets.ROUTES, *reports.routes(telemetry, clock), *_people_pages(db, catalogues, limiter, outbound)]
+    pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
+    pages += _people_pages(db, catalogues, limiter, outbound)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     rules = DisbursementRules(settings.disbursement_min_donations)

@@ -13,12 +13,12 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.audit import chain as audit_chain
-from almoner.platform.business_clock import ClockWatch
+from almoner.platform.business_clock import ClockSynchroniser
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat, Role
-from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.wiring import Services
@@ -35,8 +35,8 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     deliveries.
     """
     pulse = Heartbeat(services.db, role, services.telemetry, services.limiter.set_server_count)
-    watch = ClockWatch(services.db, services.clock, pulse, services.telemetry)
-    await watch.check()
+    watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
+    await watch.synchronise()
     await pulse.beat()
     async with asyncio.TaskGroup() as group:
         background = services.background
@@ -57,12 +57,12 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
     """Every few seconds: write down which keys were used, and measure what waits."""
     turns = count()
     while not stop.is_set():
-        await wait_for_work(stop, _NOTE_SECONDS)
+        await wait_until_set(stop, _NOTE_SECONDS)
         try:
             await services.guard.flush_uses()
             async with services.db.read() as tx:
-                services.telemetry.dispatch_lag.set(await dispatcher.lag_seconds(tx))
-                services.telemetry.audit_waiting.set(await audit_chain.longest_wait_seconds(tx))
+                services.telemetry.dispatch_lag.set(await dispatcher.dispatch_lag_seconds(tx))
+                services.telemetry.audit_waiting.set(await audit_chain.chain_lag_seconds(tx))
                 figures = await queue.queue_metrics(tx)
                 services.telemetry.tested_partners.set(len(await card_testing.active_alerts(tx)))
                 services.telemetry.disputes_open.set(await disputes.count_open(tx))
@@ -78,4 +78,4 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
             for state, jobs in asdict(figures).items():
                 services.telemetry.queue.labels(state).set(jobs)
         except DATABASE_ERRORS as error:
-            services.telemetry.log("notes_wait", services.clock.real_now(), **failure_fields(error))
+            services.telemetry.log("notes_wait", services.clock.real_now(), **failure_log_fields(error))

@@ -187,7 +187,7 @@ async def test_links_that_are_over_used_or_unknown_say_so(service: Service, api:
     assert (await browser.open(f"/confirm/{made['id']}/more")).status_code == 404
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_no_page_of_an_applicant_speaks_of_gifts(
     service: Service, api: Client, browser: Browser, language: str
 ) -> None:

@@ -36,7 +36,7 @@ async def test_an_address_that_nobody_confirmed_passes_by_no_domain(
     made = await unchecked(service, tenant, somebody())
     async with service.db.read() as tx:
         assert (await agents.get(tx, tenant.partner, made.id)).status == "pending_review"
-        steps = {step.name: step for step, _ in await agents.list_steps(tx, made.id)}
+        steps = {step.name: step for step, _ in await agents.list_evaluation_steps(tx, made.id)}
         reasons = await tx.fetchval("select reasons from review where subject_id = $1", made.id)
     assert steps["domain_agreement"].verdict == "pass"
     assert (steps["email_confirmation"].verdict, steps["email_confirmation"].code) == ("unknown", "email_not_confirmed")
@@ -60,7 +60,9 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
     withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
     assert withheld_id is not None
     async with service.db.read() as tx:
-        reported = [(step.name, step.verdict, step.code) for step, _ in await agents.list_steps(tx, withheld_id)]
+        reported = [
+            (step.name, step.verdict, step.code) for step, _ in await agents.list_evaluation_steps(tx, withheld_id)
+        ]
         assert reported[0] == ("confirmation_mail", "warn", "address_has_its_share")
     async with service.db.write() as tx:
         assert not await email_confirmation.resend_confirmation(tx, withheld_id), "nor by asking again"

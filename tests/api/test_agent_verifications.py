@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support.agents import ADA, PATH, create, listed, refused, shown
 from tests.support.client import Client, data
@@ -30,7 +30,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
         "rejectionReasonCode": None,
         "metadata": None,
         "externalActionRequired": True,
-        "createdAt": iso(service.clock.now()),
+        "createdAt": iso_timestamp(service.clock.now()),
     }
     assert service.db.deployment.ids.parse("agentverification", made["id"])
     assert await shown(api, made) == made
@@ -142,9 +142,9 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
     assert await listed(api, direction="ASC") == (everything[::-1], 2)
     assert await listed(api, email="eve@charity.EXAMPLE") == ([first["id"]], 1)
     assert await listed(api, email="charity.example") == ([], 0)
-    assert await listed(api, startDate=iso(started + timedelta(hours=1))) == ([second["id"]], 1)
-    assert await listed(api, endDate=iso(started + timedelta(hours=1))) == ([first["id"]], 1)
-    assert await listed(api, startDate=iso(started), endDate=iso(started)) == ([], 0)
+    assert await listed(api, startDate=iso_timestamp(started + timedelta(hours=1))) == ([second["id"]], 1)
+    assert await listed(api, endDate=iso_timestamp(started + timedelta(hours=1))) == ([first["id"]], 1)
+    assert await listed(api, startDate=iso_timestamp(started), endDate=iso_timestamp(started)) == ([], 0)
     assert await listed(api, status="pending", email="eve@charity.example") == ([first["id"]], 1)
     for status in ("pending_user_verification", "pending_review", "approved", "rejected"):
         assert await listed(api, status=status) == ([], 0)

@@ -52,7 +52,7 @@ async def applied(service: Service, api: Client, **body: Any) -> dict[str, Any]:
 
 async def waiting(service: Service) -> dict[str, Review]:
     async with service.db.read() as tx:
-        return {review.subject.kind: review for review in await reviews.list_open(tx, Filters(), 10)}
+        return {review.subject.kind: review for review in await reviews.list_open_reviews(tx, Filters(), 10)}
 
 
 async def test_a_name_that_nobody_listed_has_is_let_through(service: Service, api: Client, lists: Lists) -> None:
@@ -71,7 +71,7 @@ async def test_a_listed_name_waits_for_a_person_and_is_let_through_when_it_is_cl
     assert open_["agent_verification"].reasons == ("on_watch_list",)
     assert open_["match"].reasons == ("listed:sanction",)
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, open_["match"].subject.id, OTHER)
+        await matches.decide_match(tx, ALL_PARTNERS, open_["match"].subject.id, OTHER)
     await service.drain()
     assert (await agents.shown(api, agent))["status"] == "approved"
     assert await waiting(service) == {}
@@ -96,9 +96,9 @@ async def test_whom_the_nonprofit_denied_no_rule_lets_through(service: Service, 
     verification = service.db.deployment.ids.parse("agentverification", agent["id"])
     assert verification is not None
     async with service.db.write() as tx:
-        await agent_review.record_answer(tx, verification, "denied")
+        await agent_review.record_representation_answer(tx, verification, "denied")
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, OTHER)
+        await matches.decide_match(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, OTHER)
     await service.drain()
     assert (await agents.shown(api, agent))["status"] == "pending_review"
     assert "nonprofit_denied" in (await waiting(service))["agent_verification"].reasons
@@ -108,7 +108,7 @@ async def test_even_a_confirmed_match_refuses_nobody_by_itself(service: Service,
     await lists.load(LISTED)
     agent = await applied(service, api)
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, SAME)
+        await matches.decide_match(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, SAME)
     await service.drain()
     assert (await agents.shown(api, agent))["status"] == "pending_review"
 
@@ -157,7 +157,7 @@ async def test_an_approved_agent_who_is_listed_later_waits_for_a_person_and_stay
     await service.drain()
     assert (await waiting(service))["match"].reasons == ("listed:sanction",)
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, SAME)
+        await matches.decide_match(tx, ALL_PARTNERS, (await waiting(service))["match"].subject.id, SAME)
     await service.drain()
     assert (await agents.shown(api, agent))["status"] == "approved"
 
@@ -189,7 +189,7 @@ async def test_who_decided_about_the_applicant_or_the_match_does_not_decide_the_
     await service.drain()
     match = (await waiting(service))["match"].subject.id
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, match, SAME)
+        await matches.decide_match(tx, ALL_PARTNERS, match, SAME)
     kind = "agent_verification"
     await appeals.reject_first(
         service, kind, "agentverification", made["agentVerification"]["id"], "other", "operator_2"
@@ -214,10 +214,10 @@ async def test_who_decided_at_the_address_before_a_correction_does_not_decide_th
     named = service.db.deployment.ids.parse("validationsubmission", made["id"])
     assert named is not None
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, match, SAME)
+        await matches.decide_match(tx, ALL_PARTNERS, match, SAME)
     for number in range(2):
         async with service.db.write() as tx:
-            assert await applications.correct_address(tx, ALL_PARTNERS, named, f"zinaida{number}@relief.example")
+            assert await applications.correct_email(tx, ALL_PARTNERS, named, f"zinaida{number}@relief.example")
         await service.drain()
     now = await submissions.shown(api, made)
     await appeals.reject_first(

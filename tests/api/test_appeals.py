@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.validation.decisions.reviews.domain import ReviewRefused, Verdict
 from tests.support import agents, appeals, factories
 from tests.support.client import Client, data
@@ -130,7 +130,10 @@ async def test_a_reversal_accepts_the_request_and_takes_up_what_ended_with_it(se
     assert (now["status"], now["agentVerification"]["status"]) == ("failed", "pending_user_verification")
     [missing] = now["requirements"]
     assert (missing["check"], missing["code"], missing["from"]) == ("agent_verification", "confirmation", "applicant")
-    assert (missing["since"], missing["due"]) == (iso(reversed_at), iso(reversed_at + timedelta(days=30)))
+    assert (missing["since"], missing["due"]) == (
+        iso_timestamp(reversed_at),
+        iso_timestamp(reversed_at + timedelta(days=30)),
+    )
     email = now["agentVerification"]["email"]
     await agents.simulate(api, {"id": now["agentVerificationId"]}, "confirm_email")
     assert email is not None

@@ -337,7 +337,7 @@ async def test_pages_of_a_partner_show_its_brand_and_no_other_partners_organisat
     assert "--brand:" in text
 
 
-@pytest.mark.parametrize("tag", TranslationCatalogues().offered)
+@pytest.mark.parametrize("tag", TranslationCatalogues().offered_languages)
 async def test_every_page_speaks_every_language_and_weighs_little(service: Service, api: Client, tag: str) -> None:
     made = await configured(api, name="Languages", partnerFields=QUESTIONS)
     form = await opened(service, api, hostedConfigId=made["id"], language=tag)

@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.banking.bank_statements import checks as bank_statements_checks
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import StatementGap, StatementRefused
+from almoner.giving.banking.bank_statements.domain import StatementError, StatementGap
 from almoner.kit.errors import NotFound
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt
@@ -117,7 +117,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
     outcome = await selfcheck.run_selfcheck(alone.db, bank_statements_checks.checks)
     assert [one.check.name for one in outcome.findings] == ["bank_lines.statements_follow"]
     for note in ("", "x" * 2001):
-        with pytest.raises(StatementRefused, match="1 to 2000"):
+        with pytest.raises(StatementError, match="1 to 2000"):
             await explain(alone, gap, note)
     await explain(alone, gap, "the bank made none while it moved our account")
     assert await gaps(alone) == []
@@ -127,7 +127,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
 
 async def explain(alone: Service, gap: StatementGap, note: str) -> None:
     async with alone.db.write() as tx:
-        await bank_statements.explain_gap(tx, gap.id, note=note, by="officer")
+        await bank_statements.record_gap_explanation(tx, gap.id, note=note, by="officer")
 
 
 async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Service, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Servic
         await bank.stated(alone, content, bank.all_own(tmp_path), mapping)
         assert await count(alone) - before == new
     async with alone.db.read() as tx:
-        waiting = await bank_statements.newest_lines(tx, 100, every=False)
+        waiting = await bank_statements.list_lines(tx, 100, every=False)
     assert {one.reason for one in waiting} == {"unknown"}, "none was told before"
     assert await named(alone) == []
 

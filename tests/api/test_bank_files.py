@@ -13,10 +13,10 @@ from lxml import etree
 from almoner.giving.banking.bank_statements import checks as bank_statements_checks
 from almoner.giving.banking.payment_files import checks as payment_files_checks
 from almoner.giving.banking.payment_files import service
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt, factories
@@ -92,14 +92,17 @@ async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
     assert first is not None
     assert (await bank.made(service_alone, ours)).file is None
     async with service_alone.db.write() as tx:
-        withdrawn = await service.withdraw(tx, first.id, note="wrong day", by="one")
+        withdrawn = await service.withdraw_file(tx, first.id, note="wrong day", by="one")
     assert withdrawn.status == "withdrawn"
     second = (await bank.made(service_alone, ours)).file
     assert second is not None
     await bank.released(service_alone, second, by="one")  # 24.37 USD: one person may
-    for refused in (service.release(tx, second.id, by="two"), service.withdraw(tx, second.id, note="x", by="two")):
+    for refused in (
+        service.release_file(tx, second.id, by="two"),
+        service.withdraw_file(tx, second.id, note="x", by="two"),
+    ):
         async with service_alone.db.write() as tx:
-            with pytest.raises(PaymentFileRefused, match="The file is released"):
+            with pytest.raises(PaymentFileError, match="The file is released"):
                 await refused
     assert (await bank.made(service_alone, ours)).file is None
 
@@ -112,7 +115,7 @@ async def test_m12_above_the_limit_somebody_else_releases(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"), by="one")).file
     assert file is not None
     assert file.requires_second_approval
-    with pytest.raises(PaymentFileRefused, match="somebody else has to release it"):
+    with pytest.raises(PaymentFileError, match="somebody else has to release it"):
         await bank.released(service_alone, file, by="one")
     await bank.released(service_alone, file, by="two")
 
@@ -124,8 +127,10 @@ async def test_a_file_is_not_released_when_one_of_its_payouts_has_moved(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (payout,) = await payouts(partner)
-    await disbursements_flows.confirm_in_sandbox(service_alone.db, uuid_of(service_alone, "disbursement", payout["id"]))
-    with pytest.raises(PaymentFileRefused, match="withdraw it and make another one"):
+    await disbursements_flows.confirm_paid_in_sandbox(
+        service_alone.db, uuid_of(service_alone, "disbursement", payout["id"])
+    )
+    with pytest.raises(PaymentFileError, match="withdraw it and make another one"):
         await bank.released(service_alone, file)
 
 
@@ -153,7 +158,7 @@ async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: C
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
     today = service_alone.clock.now().date()
     for day in (today - timedelta(days=1), today + timedelta(days=61)):
-        with pytest.raises(PaymentFileRefused, match="from today on"):
+        with pytest.raises(PaymentFileError, match="from today on"):
             await bank.made(service_alone, bank.own(tmp_path, "USD"), on=day)
 
 
@@ -204,7 +209,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
         assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
             ("rule", True)
         ]
-    with pytest.raises(DisbursementRefused, match="import the one in which it came back"):
+    with pytest.raises(DisbursementError, match="import the one in which it came back"):
         await disbursements_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):
@@ -225,7 +230,7 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     service_alone.clock.advance(days=1)
-    with pytest.raises(PaymentFileRefused, match="The day of the file is over"):
+    with pytest.raises(PaymentFileError, match="The day of the file is over"):
         await bank.released(service_alone, file)
     await bank.withdrawn(service_alone, file)
     await bank.in_a_file(service_alone)
@@ -243,7 +248,7 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
     ],
 )
 async def test_an_answer_that_is_none_is_refused(service_alone: Service, wrong: bytes, why: str) -> None:
-    with pytest.raises(PaymentFileRefused, match=why):
+    with pytest.raises(PaymentFileError, match=why):
         await bank.heard(service_alone, wrong)
 
 
@@ -252,7 +257,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (known,) = await ends(partner)
-    with pytest.raises(PaymentFileRefused, match="no file of ours that went to the bank"):
+    with pytest.raises(PaymentFileError, match="no file of ours that went to the bank"):
         await bank.heard(service_alone, answer(file, (known, "ACSC")))
     await bank.released(service_alone, file)
     wrongs = {
@@ -262,7 +267,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
         "named twice": answer(file, (known, "ACSC"), (known, "RJCT")),
     }
     for why, content in wrongs.items():
-        with pytest.raises(PaymentFileRefused, match=why):
+        with pytest.raises(PaymentFileError, match=why):
             await bank.heard(service_alone, content)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
     assert (await bank.heard(service_alone, answer(file, whole="RJCT", version="03"))).returned == 1
@@ -332,10 +337,10 @@ async def test_m11_an_answer_that_tells_of_other_payments_than_ours_changes_noth
         "the file has no batch '.*-sepa'": right.replace(b"-other", b"-sepa"),
     }
     for why, content in wrongs.items():
-        with pytest.raises(PaymentFileRefused, match=why):
+        with pytest.raises(PaymentFileError, match=why):
             await bank.heard(service_alone, content)
     every = right.replace(b"pain.001", b"pain.008").replace(b"NbOfTxs>1<", b"NbOfTxs>9<").replace(b"-other", b"-x")
-    with pytest.raises(PaymentFileRefused, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
+    with pytest.raises(PaymentFileError, match=r"pain\.008.*; .*9 payments.*; .*no batch"):
         await bank.heard(service_alone, every)
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
     assert (await bank.heard(service_alone, with_facts(right, total="24.370", amount=ours))).confirmed == 1
@@ -364,7 +369,7 @@ async def test_m11_an_answer_that_cannot_be_read_is_refused(
     await bank.released(service_alone, file)
     content = answer(file, ((await ends(partner))[0], "ACSC"), payments=1)
     assert place in content
-    with pytest.raises(PaymentFileRefused):
+    with pytest.raises(PaymentFileError):
         await bank.heard(service_alone, content.replace(place, wrong, 1))
     assert [one["status"] for one in await payouts(partner)] == ["SENT"]
 
@@ -376,7 +381,7 @@ async def test_a_changed_account_holds_payouts_until_two_others_have_looked(
     await verified(service_alone, partner, cause)
     await bank.account(service_alone, cause)
     async with service_alone.db.write() as tx:
-        changed = await payee_bank_accounts.propose(
+        changed = await payee_bank_accounts.propose_account(
             tx, bank.proposal(service_alone, cause, iban=bank.OTHER_IBAN), note="mail", by="one"
         )
     await settled(service_alone, partner, cause)

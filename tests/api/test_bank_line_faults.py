@@ -10,7 +10,7 @@ from almoner.giving.accounting.settlements.domain import LineKind
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.checks import checks
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.kit.errors import NotFound
@@ -44,9 +44,7 @@ async def heard(alone: Service, *entries: Entry, name: str = "S1", opening: int 
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {
-            one.movement.reference: one for one in reversed(await bank_statements.newest_lines(tx, 1000, every=True))
-        }
+        return {one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, every=True))}
 
 
 async def consistent(alone: Service) -> None:
@@ -141,7 +139,7 @@ async def test_a_statement_whose_file_was_made_again_changes_nothing_but_what_is
     grown = await heard(alone, came("B1", 700, request["reference"]), came("B2", 300, request["reference"]))
     assert (grown.kept, grown.lines, grown.matched) == (1, 1, 1)
     assert (await bank.stated(alone, first)).kept == 0
-    with pytest.raises(StatementRefused, match=r"does not change\.\nB1 of 2026-03-02: 700 minor units of USD\nB2"):
+    with pytest.raises(StatementError, match=r"does not change\.\nB1 of 2026-03-02: 700 minor units of USD\nB2"):
         await heard(alone, came("B1", 70, request["reference"]), came("B2", 30, request["reference"]))
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
     assert len(await lines(alone)) == 2
@@ -156,13 +154,13 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
 
     async def assign(name: str) -> str:
         async with alone.db.write() as tx:
-            await bank_statements.assign_to_disbursement(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_line_to_disbursement(tx, found[name].id, named, by="officer")
         return str((await payouts(partner))[0]["status"])
 
-    with pytest.raises(StatementRefused, match="of another amount"):
+    with pytest.raises(StatementError, match="of another amount"):
         await assign("B3")
     assert await assign("B1") == "PAID"
-    with pytest.raises(StatementRefused, match="matched already"):
+    with pytest.raises(StatementError, match="matched already"):
         await assign("B1")
     assert await assign("B2") == "RETURNED"
     assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
@@ -183,14 +181,14 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     async def assign(name: str, reference: str = "po_1") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.assign_to_report(tx, found[name].id, "test", reference, by="officer")
+            await bank_statements.assign_line_to_report(tx, found[name].id, "test", reference, by="officer")
 
-    with pytest.raises(StatementRefused, match="of another amount"):
+    with pytest.raises(StatementError, match="of another amount"):
         await assign("B1")
-    with pytest.raises(StatementRefused, match="No report po_2 of test was imported"):
+    with pytest.raises(StatementError, match="No report po_2 of test was imported"):
         await assign("B2", "po_2")
     await assign("B2")
-    with pytest.raises(StatementRefused, match="another movement is that of what it names"):
+    with pytest.raises(StatementError, match="another movement is that of what it names"):
         await assign("B3")
     async with alone.db.read() as tx:
         assert await bank_statements.missing_provider_payouts(tx, 10) == []
@@ -205,7 +203,10 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     await imported(alone, even, "test")
     await heard(alone, came("B1", 5, "interest"))
     async with alone.db.read() as tx:
-        assert (await bank_statements.missing_provider_payouts(tx, 10), await bank_statements.count_open(tx)) == (
+        assert (
+            await bank_statements.missing_provider_payouts(tx, 10),
+            await bank_statements.count_unreconciled(tx),
+        ) == (
             [],
             (1, 0),
         )
@@ -236,12 +237,12 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.explain_report(tx, "test", reference, note=note, by="officer")
+            await bank_statements.record_payout_explanation(tx, "test", reference, note=note, by="officer")
 
     for wrong in ("po_again", "po_unknown"):  # it came; there is none
         with pytest.raises(NotFound):
             await explain(wrong)
-    with pytest.raises(StatementRefused, match="1 to 2000"):
+    with pytest.raises(StatementError, match="1 to 2000"):
         await explain("po_failed", "")
     alone.clock.advance(days=15)
     await bank.stated(alone, camt.statement(opening=4800, reference="S2", currency="USD", day="2026-03-03"))
@@ -290,10 +291,10 @@ async def test_people_assign_what_went_back_to_a_donor_without_the_reference(alo
         async with alone.db.write() as tx:
             named = uuid_of(alone, "donation", gift["id"])
             if name == "B3":
-                with pytest.raises(StatementRefused, match="was it paid twice"):
-                    await bank_statements.assign_to_donation(tx, found[name].id, named, by="officer")
+                with pytest.raises(StatementError, match="was it paid twice"):
+                    await bank_statements.assign_line_to_donation(tx, found[name].id, named, by="officer")
                 break
-            await bank_statements.assign_to_donation(tx, found[name].id, named, by="officer")
+            await bank_statements.assign_line_to_donation(tx, found[name].id, named, by="officer")
     assert (await giving.donations())[0]["refundedAmount"] == 1000
 
 

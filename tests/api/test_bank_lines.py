@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import PaidConfirmation
@@ -36,9 +36,7 @@ async def heard(alone: Service, *entries: Entry, reference: str = "S1", off: int
 async def lines(alone: Service) -> dict[str, BankLine]:
     """All lines by the bank's references, the newest of each."""
     async with alone.db.read() as tx:
-        return {
-            one.movement.reference: one for one in reversed(await bank_statements.newest_lines(tx, 1000, every=True))
-        }
+        return {one.movement.reference: one for one in reversed(await bank_statements.list_lines(tx, 1000, every=True))}
 
 
 async def sent(alone: Service, api: Client, count: int) -> list[str]:
@@ -96,7 +94,7 @@ async def test_m11_a_transfer_of_a_payout_that_came_back_holds_its_gifts_until_s
     await came_back(alone, found)
     await release(alone, found["organisationId"])
     await heard(alone, moved("B1", -2437, end_to_end=payout))
-    assert [one.reason for one in (await lines(alone)).values()] == [OpenReason.OTHER_STATE]
+    assert [one.reason for one in (await lines(alone)).values()] == [OpenLineReason.OTHER_STATE]
     await bank.sent(alone)
     assert {one["status"]: one["waitingReason"] for one in await payouts(partner)} == {
         "RETURNED": None,
@@ -143,9 +141,9 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     await heard(alone, moved("B1", -2437, end_to_end=payout["endToEndId"]), moved("B2", -2437, "by hand"))
     found, named = await lines(alone), uuid_of(alone, "disbursement", payout["id"])
     assert found["B1"].reason == "unconfirmed"
-    with pytest.raises(StatementRefused, match="disbursement without a released file"):
+    with pytest.raises(StatementError, match="disbursement has no released file"):
         async with alone.db.write() as tx:
-            await bank_statements.assign_to_disbursement(tx, found["B2"].id, named, by="officer")
+            await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
     async with alone.db.write() as tx:
         two = PaidConfirmation("operator_a", 0, "telephone", ("operator_b", "the bank's own page"))
@@ -173,12 +171,12 @@ async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: S
 async def test_m7_a_statement_with_a_line_missing_or_another_content_is_refused(
     alone: Service, partner: Client
 ) -> None:
-    with pytest.raises(StatementRefused, match="lines are missing, or there twice"):
+    with pytest.raises(StatementError, match="lines are missing, or there twice"):
         await heard(alone, moved("B1", 1), off=1)
     await heard(alone, moved("B1", 1))
-    with pytest.raises(StatementRefused, match="a statement does not change"):
+    with pytest.raises(StatementError, match="a statement does not change"):
         await heard(alone, moved("B1", 2))
-    with pytest.raises(StatementRefused, match="of CSV say with --mapping what its columns are"):
+    with pytest.raises(StatementError, match="of CSV say with --mapping what its columns are"):
         await bank.stated(alone, b"day;amount")
     assert len(await lines(alone)) == 1
 
@@ -191,9 +189,9 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
     async with alone.db.write() as tx:
         request_id = tx.ids.parse("donationrequest", request["id"])
         assert request_id is not None
-        await bank_statements.assign_to_request(tx, found["B1"].id, request_id, by="officer")
+        await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, by="officer")
         await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", by="officer")
-        with pytest.raises(StatementRefused, match="dismissed already"):
+        with pytest.raises(StatementError, match="dismissed already"):
             await bank_statements.dismiss_line(tx, found["B2"].id, note="again", by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 
@@ -217,7 +215,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(alon
     looked = await heard(alone, *right, *wrong.values())
     assert (looked.lines, looked.matched) == (len(right) + len(wrong), len(right))
     async with alone.db.read() as tx:
-        waiting = await bank_statements.newest_lines(tx, 100, every=False)
+        waiting = await bank_statements.list_lines(tx, 100, every=False)
     assert sorted(str(one.reason) for one in waiting) == sorted(wrong)
     assert [one["status"] for one in await payouts(partner)].count("SENT") == 6
     assert {one["status"] for one in await requests(partner)} == {"PAID"}

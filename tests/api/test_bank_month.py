@@ -206,7 +206,7 @@ async def happened(own: Service, api: Client, figures: Figures) -> Month:
     await own.drain()
     own.clock.advance(timedelta(days=1))
     async with own.db.write() as tx:
-        await donations.cancel_abandoned(tx)
+        await donations.cancel_abandoned_donations(tx)
     others = tuple(kind for kind in OF_TRANSFERS if kind not in late)
     await planned(month, figures.count(14, 2_450), each, others, lambda kind: transfer(month, kind))
     await planned(month, figures.count(4, 150), each, OF_REQUESTS, lambda kind: request(month, kind))

@@ -10,7 +10,7 @@ import pytest
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
@@ -37,7 +37,7 @@ async def partner(alone: Service) -> AsyncIterator[Client]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines, the oldest first."""
     async with alone.db.read() as tx:
-        return (await bank_statements.newest_lines(tx, 1000, every=True))[::-1]
+        return (await bank_statements.list_lines(tx, 1000, every=True))[::-1]
 
 
 async def payment(alone: Service) -> str:
@@ -48,7 +48,7 @@ async def payment(alone: Service) -> str:
 
 async def refused(alone: Service, content: bytes, **more: Any) -> list[str]:
     """All that is said against a file, of which nothing is kept."""
-    with pytest.raises(StatementRefused) as reported:
+    with pytest.raises(StatementError) as reported:
         await bank.stated(alone, content, **more)
     assert await lines(alone) == []
     return str(reported.value).splitlines()
@@ -133,7 +133,7 @@ async def test_m7_one_account_in_two_spellings_is_one(alone: Service, partner: C
         await bank.stated(alone, camt.statement(moved, currency="USD", reference=f"S{rank}", account=account))
     assert [(one.account, one.matched_as, one.reason) for one in await lines(alone)] == [
         (camt.ACCOUNT, "donation", None),
-        (camt.ACCOUNT, None, OpenReason.SEEN_BEFORE),
+        (camt.ACCOUNT, None, OpenLineReason.SEEN_BEFORE),
     ]
     assert await books.in_bank(alone, "USD") == 2500
 
@@ -161,7 +161,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
     named = await reference(giving)
     await taken_back(alone, named, named if worded else "")
     first, second = await lines(alone)
-    assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenReason.TAKEN_BACK)
+    assert (first.matched_as, second.status, second.reason) == ("donation", "open", OpenLineReason.TAKEN_BACK)
     async with alone.db.read() as tx:
         [hold] = await disbursements.active_holds(tx)
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
@@ -196,7 +196,7 @@ async def test_m7_a_credit_that_is_taken_back_is_the_transfer_of_a_refund_that_p
         )
     await alone.drain()
     async with alone.db.write() as tx:
-        await bank_statements.assign_to_donation(tx, line.id, donation, by="officer")
+        await bank_statements.assign_line_to_donation(tx, line.id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund"]
     assert await books.in_bank(alone, "USD") == 0
     assert await books.balanced(alone)
@@ -283,7 +283,7 @@ async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_a
         donation = await tx.fetchval("select id from donation")
     await alone.drain()
     async with alone.db.write() as tx:
-        await bank_statements.assign_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
+        await bank_statements.assign_line_to_donation(tx, (await lines(alone))[1].id, donation, by="officer")
     assert [one.matched_as for one in await lines(alone)] == ["donation", "donation_refund", "donation"]
     assert await books.in_bank(alone, "USD") == 2500
     assert await payment(alone) == "succeeded"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import DecisionRefused, UnallocatedPayment
+from almoner.giving.accounting.suspense.domain import UnallocatedPayment, UnallocatedPaymentError
 from almoner.giving.banking.bank_statements import service as bank_statements
-from almoner.giving.banking.bank_statements.domain import BankLine, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, StatementError
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.kit import iso11649
@@ -41,7 +41,7 @@ async def held(giving: Giving) -> list[UnallocatedPayment]:
 async def line(giving: Giving, name: str) -> BankLine:
     """A line by the bank's name of it."""
     async with giving.service.db.read() as tx:
-        found = await bank_statements.newest_lines(tx, 200, every=True)
+        found = await bank_statements.list_lines(tx, 200, every=True)
     return next(one for one in found if one.movement.reference == name)
 
 
@@ -122,7 +122,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     async with giving.service.db.read() as tx:
         names = await tx.fetchval("select donation_id from donation_session where id = $1", giving.session_id)
     assert (session["status"], names) == ("completed", made.id)
-    with pytest.raises(DecisionRefused, match="decided over"):
+    with pytest.raises(UnallocatedPaymentError, match="decided over"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, late.id, "again", "officer")
 
@@ -170,7 +170,7 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     await stated(giving, entry, reference=f"S5-{named}", currency="EUR")
     [other] = await held(giving)
     assert (other.reason, other.money.currency) == ("other_currency", "EUR")
-    with pytest.raises(DecisionRefused, match="only be sent back"):
+    with pytest.raises(UnallocatedPaymentError, match="only be sent back"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, other.id, "no", "officer")
     async with giving.service.db.write() as tx:
@@ -189,7 +189,7 @@ async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) 
     await stated(giving, came(f"TE-{named}", 2500, named, "EUR"), reference=f"SE-{named}", currency="EUR")
     [late] = await held(giving)
     assert late.reason == "donation_cancelled"
-    with pytest.raises(DecisionRefused, match="only be sent back"):
+    with pytest.raises(UnallocatedPaymentError, match="only be sent back"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, late.id, "no", "officer")
 
@@ -313,7 +313,7 @@ async def test_an_officer_assigns_a_transfer_without_its_reference(giving: Givin
     async with giving.service.db.write() as tx:
         donation_id = tx.ids.parse("donation", str((await donation(giving))["id"]))
         assert donation_id is not None
-        await bank_statements.assign_to_donation(tx, waiting.id, donation_id, by="officer")
+        await bank_statements.assign_line_to_donation(tx, waiting.id, donation_id, by="officer")
     assert await giving.events() == SETTLED
     assert (await line(giving, f"TC-{named}")).matched_as == "donation"
 
@@ -325,9 +325,9 @@ async def test_a_line_is_not_assigned_to_a_gift_by_card(giving: Giving) -> None:
     waiting = await line(giving, f"TD-{name}")
     gift_id = giving.service.db.deployment.ids.parse("donation", str((await donation(giving))["id"]))
     assert gift_id is not None
-    with pytest.raises(StatementRefused, match="by bank transfer"):
+    with pytest.raises(StatementError, match="by bank transfer"):
         async with giving.service.db.write() as tx:
-            await bank_statements.assign_to_donation(tx, waiting.id, gift_id, by="officer")
+            await bank_statements.assign_line_to_donation(tx, waiting.id, gift_id, by="officer")
 
 
 async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Service, api: Client) -> None:

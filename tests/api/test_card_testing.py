@@ -14,7 +14,7 @@ from almoner import worker
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing import store as card_testing_store
 from almoner.giving.checkout.card_testing.domain import ALERT_DURATION, RecentDeclines, Visitor
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner
 from almoner.settings import UnsafeSettings
@@ -340,7 +340,7 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
         assert await card_testing_store.raise_alert(tx, partner, 31, 40)
     async with street.service.db.write() as tx:
         assert not await card_testing_store.raise_alert(tx, partner, 32, 41)
-        shown = iso(tx.real_now + ALERT_DURATION)
+        shown = iso_timestamp(tx.real_now + ALERT_DURATION)
     settings = street.service.services.settings
     given = {"ALMONER_DATABASE_URL": settings.dsn, "ALMONER_MASTER_KEY": b64encode(settings.master_key_bytes).decode()}
     listing = await asyncio.create_subprocess_exec(ALMONER, "partners", "list", env=given, stdout=PIPE)
@@ -350,7 +350,7 @@ async def test_h7_administrators_see_who_is_attacked(street: Street) -> None:
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(street.service.services, "server", stop))
-        metrics = street.service.services.telemetry.exposition
+        metrics = street.service.services.telemetry.render_metrics
         await eventually(lambda: b"almoner_card_testing_partners 1.0" in metrics(), within=30)
         stop.set()
 

@@ -183,7 +183,7 @@ async def test_many_are_judged_in_batches(service: Service, tenant: Tenant) -> N
         made = [await monitoring.create(tx, tenant.partner, f"{of}-complianceStatus:pass", None) for _ in range(5)]
         seen: list[UUID] = []
         after: UUID | None = None
-        await configurations.change(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
+        await configurations.update(tx, tenant.partner, own.id, ConfigurationInput(compliance_flags=("commercial",)))
         while after := await monitoring.reevaluate_batch(tx, tenant.partner, own.id, after, at_once=2):
             seen.append(after)
     assert seen == [made[1].id, made[3].id]

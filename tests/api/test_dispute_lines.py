@@ -135,7 +135,7 @@ async def late(service: Service, api: Client, provider: str) -> Disputed:
     await giving.begin(gift(4000))
     service.clock.advance(DAY)
     async with service.db.write() as tx:
-        await donations.cancel_abandoned(tx)
+        await donations.cancel_abandoned_donations(tx)
     giving.provider.pay_with_card(giving.provider.only())
     await giving.come_back()
     return Disputed(giving, giving.session["organisationId"])
@@ -148,7 +148,7 @@ async def test_m6_held_money_that_its_donor_wins_back_is_refunded_by_that(
     held = await late(service, api, f"late_lost_{refunding}".lower())
     if refunding:
         async with service.db.write() as tx:
-            await suspense.decide_due(tx)
+            await suspense.decide_due_payments(tx)
     await held.tell(DisputeStatus.OPEN)
     assert (await held.accounts())[1:] == (0, 0, 4000)
     await held.tell(DisputeStatus.LOST)
@@ -171,7 +171,7 @@ async def test_m6_held_money_whose_dispute_is_won_is_held_still(service: Service
 async def test_m6_held_money_that_went_back_twice_is_our_loss(service: Service, api: Client) -> None:
     held = await late(service, api, "late_twice")
     async with service.db.write() as tx:
-        await suspense.decide_due(tx)
+        await suspense.decide_due_payments(tx)
         held_id = await tx.fetchval("select id from unallocated_payment where provider_payment = $1", held.payment)
         await suspense.record_refund(tx, held_id, "fake_refund_twice")
     await held.tell(DisputeStatus.LOST)

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from almoner import worker
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.disputes import service as disputes
-from almoner.giving.accounting.disputes.domain import DisputeDecision, DisputeRefused
+from almoner.giving.accounting.disputes.domain import DisputeError, DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
@@ -232,7 +232,7 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
     payment = paid.provider.only()
     paid.provider.open_dispute(payment, paid.service.clock.now())
     await paid.notify(payment, "dispute.opened")
-    decided = DisputeDecision(outcome, "operator_1", "a letter of the bank")
+    decided = DisputeOutcome(outcome, "operator_1", "a letter of the bank")
     async with paid.service.db.write() as tx:
         (found,) = [one for one in await disputes.list_newest(tx, ["open"], 100) if one.provider_payment == payment]
         ended = await disputes.record_outcome(tx, found.id, decided, DisbursementRules())
@@ -240,9 +240,9 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
     assert await events(paid) == (["donation.refunded"] if outcome == "lost" else [])
     for again in ("won", "lost"):
         async with paid.service.db.write() as tx:
-            with pytest.raises(DisputeRefused):
+            with pytest.raises(DisputeError):
                 await disputes.record_outcome(
-                    tx, found.id, DisputeDecision(again, "operator_1", "once more"), DisbursementRules()
+                    tx, found.id, DisputeOutcome(again, "operator_1", "once more"), DisbursementRules()
                 )
     paid.provider.decide_dispute(payment, DisputeStatus.WON if outcome == "lost" else DisputeStatus.LOST)
     with capture_logs() as lines:
@@ -281,7 +281,7 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     gift_id = str(support.uuid_of(service, "donation", one["id"]))
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
         later = tx.now + timedelta(minutes=1)
-        await queue.enqueue(tx, disputes_jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
+        await queue.enqueue_job(tx, disputes_jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
     (sent,) = await payouts(api)
     await support.came_back(service, sent)
     await support.release(service, nonprofit)
@@ -321,7 +321,7 @@ async def test_how_many_are_open_is_a_metric(paid: Giving) -> None:
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(paid.service.services, "server", stop))
-        metrics = paid.service.services.telemetry.exposition
+        metrics = paid.service.services.telemetry.render_metrics
         await eventually(lambda: expected.encode() in metrics(), within=30)
         stop.set()
 

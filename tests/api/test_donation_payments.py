@@ -17,7 +17,7 @@ from almoner.giving.checkout.payments.domain import RETURN_PURPOSE, ProviderStat
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound
-from almoner.kit.ids import decode
+from almoner.kit.ids import decode_uuid
 from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.deployment import BaseUrls
 from tests.support import giving as support
@@ -315,7 +315,7 @@ async def test_i6_an_attempt_that_began_under_an_old_address_comes_to_its_end(
         assert standing.url is not None
     else:
         (order, _) = next(iter(giving.provider.orders.values()))
-        payment = decode(order.reference)
+        payment = decode_uuid(order.reference)
         assert payment is not None
         await donations_flows.cancel_payment(work, payment)
         assert giving.provider.payments[giving.provider.only()].status is ProviderStatus.CANCELLED
@@ -330,7 +330,7 @@ async def test_the_order_to_the_provider_names_our_pages_and_nothing_personal(gi
     page, token = order.cancel_url.split("?token=")
     assert page == f"{links.pages}/give/{giving.session['id']}"
     assert order.return_url == f"{page}/return?token={token}"
-    assert giving.service.db.deployment.vault.read_page_token(RETURN_PURPOSE, token) == decode(order.reference)
+    assert giving.service.db.deployment.vault.read_page_token(RETURN_PURPOSE, token) == decode_uuid(order.reference)
     assert order.callback_url == f"{links.api}/callbacks/fake"
     assert key.startswith("sandbox:payment:")
     assert key.endswith(order.reference)
@@ -342,12 +342,12 @@ async def test_a_return_asks_about_the_payment_it_comes_from_though_another_has_
     await giving.begin()
     first = giving.provider.only()
     await giving.begin(gift(5000))
-    asked = decode(giving.provider.payments[first].reference)
-    back = await donations_flows.return_from_provider(giving.work, giving.session_id, asked)
+    asked = decode_uuid(giving.provider.payments[first].reference)
+    back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
     assert (back.standing, back.unpaid) == (CheckoutState.UNDER_WAY, True)  # of the newest, which was asked about last
     assert giving.provider.calls[-2:] == ["fetch", "fetch"]
     giving.provider.pay_with_card(first)
-    back = await donations_flows.return_from_provider(giving.work, giving.session_id, asked)
+    back = await donations_flows.handle_provider_return(giving.work, giving.session_id, asked)
     assert (back.standing, back.unpaid) == (CheckoutState.HELD, False)
 
 

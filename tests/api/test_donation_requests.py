@@ -9,9 +9,9 @@ import pytest
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
+from almoner.giving.checkout.donation_requests.domain import DonationRequestError, RequestPayment, UninvoicedGroup
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
@@ -76,7 +76,7 @@ async def test_a_period_is_bundled_by_currency_once_it_is_over(service: Service,
             "reference": dollar["reference"],
             "donationIdsCount": 2,
             "dueAt": dollar["dueAt"],
-            "createdAt": iso(service.clock.now()),
+            "createdAt": iso_timestamp(service.clock.now()),
         },
         {**euro, "amount": 700, "currencyCode": "EUR", "donationIdsCount": 1},
     )
@@ -133,7 +133,7 @@ async def test_money_covers_the_oldest_first_in_part_in_full_and_over(service: S
     first, second, third = await donations_of(api, request)
     assert statuses([first, second, third]) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT", "REQUESTED_PAYMENT"]
     assert first["settledAmount"] == {"amount": 1000, "currency": "USD"}
-    assert first["settledAt"] == iso(service.clock.now())
+    assert first["settledAt"] == iso_timestamp(service.clock.now())
     [part] = await requests(api)
     assert (part["status"], part["paidAmount"]) == ("PARTLY_PAID", 1000)
     held = await suspense(service)
@@ -190,7 +190,7 @@ async def test_other_money_is_held_whole_and_returned_by_a_person(service: Servi
         async with service.db.write() as tx:
             await donation_requests.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
         assert await suspense(service, payment.money.currency) == before - payment.money.minor
-        with pytest.raises(RequestRefused, match="it is returned"):
+        with pytest.raises(DonationRequestError, match="it is returned"):
             async with service.db.write() as tx:
                 await donation_requests.return_overpayment(tx, payment.id, note="sent back", decided_by="officer")
     assert await books.balanced(service)
@@ -201,7 +201,7 @@ async def test_m4_a_transfer_is_booked_once_however_often_it_is_noted(service: S
     reported = await asyncio.gather(
         *(paid(service, request, 1000, "TX-SAME") for _ in range(5)), return_exceptions=True
     )
-    assert sum(isinstance(one, RequestRefused) for one in reported) == 4
+    assert sum(isinstance(one, DonationRequestError) for one in reported) == 4
     assert (await requests(api))[0]["paidAmount"] == 1000
     assert statuses(await donations_of(api, request)) == ["RECEIVED_PAYMENT", "REQUESTED_PAYMENT"]
 
@@ -237,7 +237,7 @@ async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Cl
         _, more = await donation_requests.fill_request(tx, of, limit=2)
     assert more
     [request] = await requests(api)
-    with pytest.raises(RequestRefused, match="still come in"):
+    with pytest.raises(DonationRequestError, match="still come in"):
         await paid(service, request, 11, "TX-EARLY")
     await run(service)
     [request] = await requests(api)
@@ -320,7 +320,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
         (foreign, "another partner"),
         (uuid_of(service, "donationrequest", first["id"]), "nothing is open"),
     ):
-        with pytest.raises(RequestRefused, match=stated):
+        with pytest.raises(DonationRequestError, match=stated):
             await apply(over, wrong)
     assert await suspense(service) == others + 500
     part = await apply(over, second_id)
@@ -330,12 +330,12 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
         "PAID",
         others + 200,
     )
-    with pytest.raises(RequestRefused, match="it is applied"):
+    with pytest.raises(DonationRequestError, match="it is applied"):
         await apply(over, second_id)
     third = await asked(service, api, 900)
     last = await apply(part, uuid_of(service, "donationrequest", third["id"]))
     assert (last.status, await suspense(service), await clearing(service)) == ("booked", others, waiting + 200)
-    with pytest.raises(RequestRefused, match="noted before"):
+    with pytest.raises(DonationRequestError, match="noted before"):
         await paid(service, third, 1, "APPLY-1")
     assert (await paid(service, third, 700, "APPLY-2")).status == "booked"
     assert data(await api.get(f"/v1/donation-requests/{third['id']}"))["status"] == "PAID"
@@ -357,7 +357,7 @@ async def test_what_is_over_is_applied_or_returned_once_whoever_is_first(service
             await donation_requests.return_overpayment(tx, over.id, note="x", decided_by="officer")
 
     done = await asyncio.gather(*map(apply, requests_of), give_back(), return_exceptions=True)
-    assert sorted(isinstance(one, RequestRefused) for one in done) == [False, True, True, True]
+    assert sorted(isinstance(one, DonationRequestError) for one in done) == [False, True, True, True]
     assert await suspense(service) == others
     assert await books.balanced(service)
 

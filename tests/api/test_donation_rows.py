@@ -183,7 +183,7 @@ async def bank_returns(world: World) -> None:
 async def officer_reassigns(world: World) -> None:
     ids = uuid_of(world.service, "donation", world.id), uuid_of(world.service, "organisation", world.other)
     async with world.service.db.write() as tx:
-        await reassignments.reassign(
+        await reassignments.reassign_donation(
             tx, ALL_PARTNERS, *ids, ground="merged", reason="merged", reassigned_by="officer", rules=DisbursementRules()
         )
 

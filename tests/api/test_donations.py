@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
@@ -32,7 +32,7 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
     user, organisation = (await factories.user(api))["id"], await factories.nonprofit(service)
     first = await promised(service, api, userId=user)
     service.clock.advance(hours=1)
-    moment = iso(service.clock.now())
+    moment = iso_timestamp(service.clock.now())
     second = await promised(service, api, organisation=organisation)
     third = await promised(service, api, organisation=organisation, userId=user)
     await promised(service, other)

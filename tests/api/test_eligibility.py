@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories, validation
 from tests.support.client import Client, data
 from tests.support.eligibility import (
@@ -35,7 +35,7 @@ async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
 
 async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
     organisation = await body_of(service, name="Casper Relief")
-    now = iso(service.clock.now())
+    now = iso_timestamp(service.clock.now())
     suggested = [tag(service, DOGS)]
     answer = await api.post(
         PATH, {"organisationId": organisation, "suggestedActivitySubTags": suggested, "metadata": {"a": "b"}}

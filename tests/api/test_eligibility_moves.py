@@ -245,4 +245,4 @@ async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -
 
 async def _evaluate(service: Service, record: dict[str, Any]) -> None:
     async with service.db.write() as tx:
-        await eligibility_evaluation.evaluate(tx, uuid(service, record["id"]), "organisation_changed")
+        await eligibility_evaluation.evaluate_subscription(tx, uuid(service, record["id"]), "organisation_changed")

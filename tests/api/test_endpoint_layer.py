@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.edge import Edge
+from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.openapi import problems_of
@@ -74,7 +74,7 @@ raised: list[Problem | Exception] = []
 async def list_tea(call: ApiCall, query: TeaQuery) -> ListResponse[TeaOut]:
     """List tea."""
     names = [query.since.isoformat() if query.since else "", *query.tags]
-    return call.whole_list(names, lambda name: TeaOut(name=name, sugar=None), UnpagedQuery(direction="ASC"))
+    return call.unpaged_list_response(names, lambda name: TeaOut(name=name, sugar=None), UnpagedQuery(direction="ASC"))
 
 
 @routes.post("/v1/tea", key=SECRET, scope="categories:write", errors=(OutOfTea,))
@@ -100,7 +100,7 @@ async def smell_tea(call: ApiCall) -> TeaOut:
 @pytest.fixture
 async def tea(service: support.Service, tenant: support.Tenant) -> AsyncIterator[Client]:
     raised.clear()
-    app = Edge(
+    app = EdgeMiddleware(
         ApiApplication(service.db, service.services.guard, [routes]),
         service.services.telemetry,
         service.clock,
@@ -184,7 +184,7 @@ async def test_a_page_without_a_connection_is_503(service: support.Service) -> N
     async def page(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise ConnectionUnavailable
 
-    edge = Edge(page, service.services.telemetry, service.clock, https_only=False)
+    edge = EdgeMiddleware(page, service.services.telemetry, service.clock, https_only=False)
     answer = await Client(edge, "http://testserver", None).get("/give")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
     assert answer.headers["retry-after"] == "2"
@@ -329,7 +329,7 @@ async def test_the_client_address_is_the_nearest_untrusted_one(
 
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:
     services = service.services
-    app = Edge(
+    app = EdgeMiddleware(
         ApiApplication(service.db, services.guard, [routes]), services.telemetry, service.clock, https_only=False
     )
     client = Client(app, "http://testserver", None, address="203.0.113.7")
@@ -341,7 +341,7 @@ async def test_a_stranger_cannot_choose_its_address(service: support.Service) ->
 async def test_plain_http_is_refused_where_https_is_required(service: support.Service) -> None:
     services = service.services
     inner = ApiApplication(service.db, services.guard, [routes])
-    app = Edge(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
+    app = EdgeMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
     client = Client(app, "http://testserver", None)
     assert (await client.get("/v1/tea/free")).status_code == 403
     assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200

@@ -10,8 +10,8 @@ import pytest
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
-from almoner.giving.gift_aid.declarations.domain import Declarer, GiftAidRefused
-from almoner.kit.time import iso
+from almoner.giving.gift_aid.declarations.domain import DeclarationError, Declarer
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client, data
@@ -46,9 +46,9 @@ async def test_a_declaration_covers_from_now_on_and_the_past_four_years(service:
         "id": made["id"],
         "userId": user,
         **PERSON,
-        "coversFrom": f"{now.year - 4}{iso(now)[4:10]}T00:00:00.000Z",
+        "coversFrom": f"{now.year - 4}{iso_timestamp(now)[4:10]}T00:00:00.000Z",
         "coversTo": None,
-        "createdAt": iso(now),
+        "createdAt": iso_timestamp(now),
         "deletedAt": None,
     }
     assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": made["id"]}
@@ -129,7 +129,7 @@ async def test_the_users_newest_declaration_covers_gifts_in_sterling_to_uk_chari
 async def test_a_declaration_covers_its_span_alone(service: Service, api: Client) -> None:
     user, cause = (await factories.user(api))["id"], await charity(service)
     now = service.clock.now()
-    span = {"coversFrom": iso(now + timedelta(days=1)), "coversTo": iso(now + timedelta(days=3))}
+    span = {"coversFrom": iso_timestamp(now + timedelta(days=1)), "coversTo": iso_timestamp(now + timedelta(days=3))}
     made = await declared(api, userId=user, **span)
     assert {name: made[name] for name in span} == span
     seen = []
@@ -150,7 +150,7 @@ async def test_a_named_declaration_must_be_there_and_cover_the_gift(
     for named in ("x", service.db.deployment.ids.example("giftaid"), (await declared(other))["id"]):
         assert await missing(api, cause, giftAidId=named) == [f"body.giftAidId '{named}' names no declaration"]
     assert await missing(api, cause, giftAidId=of_user["id"]) == ["body.giftAidId names a declaration of another user"]
-    later = await declared(api, coversFrom=iso(service.clock.now() + timedelta(days=9)))
+    later = await declared(api, coversFrom=iso_timestamp(service.clock.now() + timedelta(days=9)))
     assert await missing(api, cause, giftAidId=later["id"]) == [
         "body.giftAidId names a declaration that does not cover this gift"
     ]
@@ -214,12 +214,12 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     before = await given(api, cause, userId=user)
     service.clock.advance(days=1)
     named = uuid_of(service, "giftaid", made["id"])
-    with pytest.raises(GiftAidRefused, match="still to come"):
+    with pytest.raises(DeclarationError, match="still to come"):
         async with service.db.write() as tx:
             await gift_aid_declarations.cancel_declaration(tx, named, tx.now + timedelta(days=1))
     async with service.db.write() as tx:
         await gift_aid_declarations.cancel_declaration(tx, named)
-    with pytest.raises(GiftAidRefused, match="was cancelled on"):
+    with pytest.raises(DeclarationError, match="was cancelled on"):
         async with service.db.write() as tx:
             await gift_aid_declarations.cancel_declaration(tx, named)
     assert (await given(api, cause, userId=user))["giftAidId"] is None
@@ -236,7 +236,7 @@ async def test_cancelled_from_an_earlier_day_takes_gift_aid_off_gifts_made_since
     second = await given(api, cause, userId=user)
     async with service.db.write() as tx:
         named = uuid_of(service, "giftaid", made["id"])
-        await donations.cancel_gift_aid(tx, named, tx.now - timedelta(days=1))
+        await donations.cancel_declaration(tx, named, tx.now - timedelta(days=1))
     assert data(await api.get(f"/v1/donations/{first['id']}"))["giftAidId"] == made["id"]
     assert data(await api.get(f"/v1/donations/{second['id']}"))["giftAidId"] is None
 

@@ -98,7 +98,7 @@ async def test_expiry_is_true_on_read_to_the_millisecond_with_the_sweeper_stoppe
         stored = await tx.fetchval("select status from validation_invite where id = $1", id_of(service, made))
         if status == "expired":
             with pytest.raises(InviteExpired):
-                await invites.lock_open(tx, tenant.partner, id_of(service, made))
+                await invites.lock_open_invite(tx, tenant.partner, id_of(service, made))
     assert stored == "open"
 
 
@@ -108,9 +108,9 @@ async def test_the_sweep_records_what_has_expired_in_batches(service: Service, a
     late = await invited(api)
     service.clock.advance(timedelta(days=7) - timedelta(hours=1))
     async with service.db.write() as tx:
-        while await invites.expire(tx, 2):
+        while await invites.record_expiries(tx, 2):
             pass
-        due = await invites.next_expiry(tx)
+        due = await invites.next_expiry_at(tx)
         assert due is not None
         assert due > tx.now
         stored = [
@@ -130,7 +130,7 @@ async def use(service: Service, partner: Partner, invite_id: UUID) -> Problem | 
     """Use an invite as a submission does; what it is refused with."""
     try:
         async with service.db.write() as tx:
-            await invites.complete(tx, await invites.lock_open(tx, partner, invite_id))
+            await invites.mark_completed(tx, await invites.lock_open_invite(tx, partner, invite_id))
     except Problem as problem:
         return problem
     return None

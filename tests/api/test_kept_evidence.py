@@ -7,7 +7,7 @@ import pytest
 
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import Outcome, RetentionPeriods
+from almoner.validation.applications.documents.domain import EvidenceOutcome, RetentionPeriods
 from almoner.validation.applications.submission_documents import jobs as submission_documents_jobs
 from tests.support import appeals
 from tests.support.client import Client, data
@@ -36,9 +36,9 @@ def after(days: int) -> datetime:
     ],
 )
 def test_a_document_is_kept_as_long_as_anything_needs_it(
-    ends: list[tuple[Outcome, datetime]], until: datetime | None
+    ends: list[tuple[EvidenceOutcome, datetime]], until: datetime | None
 ) -> None:
-    assert SHORT.keep_until(MADE, ends) == until
+    assert SHORT.retention_end(MADE, ends) == until
 
 
 async def later(service: Service, **time: float) -> None:
@@ -49,7 +49,7 @@ async def later(service: Service, **time: float) -> None:
         await tx.execute(
             "update document set next_check_at = created_at where deleted_at is null"
         )  # the usual terms are longer
-        while await submission_documents_jobs.delete_expired(SHORT, tx):
+        while await submission_documents_jobs.delete_expired_documents(SHORT, tx):
             pass
         while await agents.erase_personal_data(SHORT, tx):
             pass
@@ -127,7 +127,7 @@ async def test_v6_the_bytes_are_gone_and_the_row_says_what_they_were(service: Se
         )
         assert row is not None
         assert None not in tuple(row)
-        assert await documents.find_removable_key(tx, file) is None
+        assert await documents.find_removable_blob_key(tx, file) is None
     assert await held(api, refused) == []
 
 

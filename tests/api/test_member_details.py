@@ -65,7 +65,7 @@ async def test_an_owner_puts_a_mistyped_address_right(owner: Desk, service: Serv
     assert (after.user_name, after.email, after.shown_name) == ("Bo@example.org", "Bo@example.org", "Bo Builder")
     async with service.db.read() as tx:
         with pytest.raises(LinkClosed):
-            await links.open_link(tx, token, "invitation")
+            await links.get_open_link(tx, token, "invitation")
     for form in ({"name": "Bo Builder", "email": "Bo@example.org"}, {"name": "Bo B.", "email": "Bo@example.org"}):
         await owner.get(page)
         assert (await owner.post(page, {"do": "change", **form})).status_code == 303
@@ -108,7 +108,7 @@ async def test_a_partner_writes_to_so_many_new_addresses_a_day(owner: Desk, serv
     async with service.db.write() as tx:
         for number in range(MAX_DAILY_ADDRESSES):
             action = "member.invited" if number % 2 else "member.changed"
-            await audit.record(tx, tenant.partner.id, Actor("member", "x"), action, "x")
+            await audit.record_entry(tx, tenant.partner.id, Actor("member", "x"), action, "x")
     page = f"{owner.home}/members/invite"
     await owner.get(page)
     answer = await owner.post(page, email="one@example.org", name="", user_name="")
@@ -150,7 +150,9 @@ async def test_v8_older_entries_are_of_the_same_filter(owner: Desk, service: Ser
     async with service.db.write() as tx:
         for number in range(120):
             who = Actor("member", f"{'a&b' if number % 2 else 'somebody'}")
-            await audit.record(tx, tenant.partner.id, who, "key.made" if number % 3 else "key.revoked", f"n{number}")
+            await audit.record_entry(
+                tx, tenant.partner.id, who, "key.made" if number % 3 else "key.revoked", f"n{number}"
+            )
     await owner.get(f"{owner.home}/audit?who=a%26b")
     assert owner.page is not None
     onward = re.search(r'href="([^"]+before=[^"]+)"', owner.page.text)

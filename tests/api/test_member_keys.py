@@ -41,7 +41,7 @@ async def developer(service: Service, tenant: Tenant) -> AsyncIterator[Desk]:
 async def stored(service: Service, tenant: Tenant) -> list[ApiKey]:
     """The partner's keys, newest first."""
     async with service.db.read() as tx:
-        return await keys.of_partner(tx, tenant.partner)
+        return await keys.list_of_partner(tx, tenant.partner)
 
 
 async def of_keys(service: Service, tenant: Tenant) -> list[Entry]:
@@ -208,7 +208,7 @@ async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
 ) -> None:
     async with service.db.write() as tx:  # more than is read at once
         for number in range(1001):
-            await audit.record(tx, tenant.partner.id, Actor("system", "tests"), "tested", f"entry {number}")
+            await audit.record_entry(tx, tenant.partner.id, Actor("system", "tests"), "tested", f"entry {number}")
     answer = await owner.get(f"{owner.home}/audit.jsonl")
     assert answer.headers["content-type"] == "application/jsonl"
     lines: list[dict[str, Any]] = [json.loads(line) for line in answer.text.splitlines()]

@@ -176,7 +176,7 @@ async def test_an_owner_invites_somebody_who_gets_a_mail(owner: Desk, service: S
     assert "Invitation sent." in owner.text()
     assert "Bo Builder Bo@example.org; developer; invited until" in owner.text()
     async with service.db.read() as tx:
-        person = await people.find_by_name(tx, member_realm(tenant.partner), "bo@example.org")
+        person = await people.find_by_user_name(tx, member_realm(tenant.partner), "bo@example.org")
         assert person is not None
         link = await links.find_invitation(tx, person)
         assert link is not None
@@ -214,7 +214,7 @@ async def test_an_invitation_is_sent_again_five_times_a_day_at_most(
     assert "You can send 5 invitations a day to one member. Try again tomorrow" in owner.text()
     async with service.db.read() as tx:
         with pytest.raises(LinkClosed):
-            await links.open_link(tx, old, "invitation")
+            await links.get_open_link(tx, old, "invitation")
     joined = await member(service, tenant)
     async with service.db.write() as tx:
         await sign_ins.begin(tx, joined, "passkey", Device(ADDRESS))

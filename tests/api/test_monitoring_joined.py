@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewRefused, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from tests.support import appeals, eligibility, submissions
@@ -88,7 +88,7 @@ async def decide(service: Service, decision: Decision) -> None:
     """Decide whatever waits."""
     for match in await waiting(service):
         async with service.db.write() as tx:
-            await matches.decide(tx, ALL_PARTNERS, match, decision)
+            await matches.decide_match(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
@@ -153,7 +153,9 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
         rows = await tx.fetch(
             "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject order by 1"
         )
-        stored = [(await reviews.history_of(tx, Subject("match", row[0], row[1]))).decisions for row in rows]
+        stored = [
+            (await reviews.review_history_of(tx, ReviewSubject("match", row[0], row[1]))).decisions for row in rows
+        ]
     [[first], [second]] = [[one.decision for one in stated] for stated in stored]
     assert first == decision
     assert (second.verdict, second.by) == (decision.verdict, decision.by)
@@ -168,7 +170,7 @@ async def test_two_records_that_wait_are_answered_by_one_decision(alone: Service
     made = await looked(alone, api, organisationId=ours)
     first, _ = await waiting(alone)
     async with alone.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, first, OTHER)
+        await matches.decide_match(tx, ALL_PARTNERS, first, OTHER)
     await alone.drain()
     assert await waiting(alone) == []
     assert statuses(await shown(api, made))["sanction"] == "clear"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
@@ -61,7 +61,7 @@ async def decide(service: Service, decision: Decision, code: str = "ofac-sdn") -
         match = await tx.fetchval(
             "select id from screening_match where decision = 'open' and current and list = $1", code
         )
-        await matches.decide(tx, ALL_PARTNERS, match, decision)
+        await matches.decide_match(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
@@ -130,7 +130,7 @@ async def test_a_possible_match_is_not_known_until_a_person_decided(alone: Servi
     [match] = change.pop("matches")
     assert flagged["matches"] == [match]
     assert change == {
-        "at": iso(alone.clock.now()),
+        "at": iso_timestamp(alone.clock.now()),
         "occasion": "screening_changed",
         "results": flagged["results"],
         "complianceFlags": ["hateSpeech", "sanction", "warning"],
@@ -197,7 +197,7 @@ async def test_what_the_register_says_anew_is_told_to_whoever_monitors(alone: Se
     async with alone.db.write() as tx:
         assert set(await monitoring.partners_following(tx, [found])) == {found}
         await tx.execute("update organisation set active = false where id = $1", found)
-        await monitoring.propagate_organisation_changes(tx, [found], "register_changed")
+        await monitoring.evaluate_after_organisation_changes(tx, [found], "register_changed")
     changed = (await told(alone, api))[-1]
     assert changed == await shown(api, live)
     assert changed["results"] == {**live["results"], "registration": {"active": "no"}}
@@ -214,7 +214,7 @@ async def test_who_was_renamed_to_a_listed_name_is_looked_at_again(alone: Servic
     assert found is not None
     async with alone.db.write() as tx:
         await tx.execute("update organisation set name = $2 where id = $1", found, AQSA)
-        await monitoring.propagate_organisation_changes(tx, [found], "register_changed")
+        await monitoring.evaluate_after_organisation_changes(tx, [found], "register_changed")
     renamed = (await told(alone, api))[-1]
     assert (renamed["id"], renamed["organisation"], statuses(renamed)) == (live["id"], {"name": AQSA}, UNSEEN)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.screening.watchlists.domain import CATEGORIES
 from tests.support import factories, validation
 from tests.support.client import Client, data
@@ -42,7 +42,7 @@ async def test_the_record_of_a_new_one_and_of_a_live_one(service: Service, api: 
         "results": UNKNOWN,
         "sources": [],
         "matches": [],
-        "createdAt": iso(service.clock.now()),
+        "createdAt": iso_timestamp(service.clock.now()),
     }
     assert service.db.deployment.ids.parse("monitoringsubscription", made["id"])
     [event] = await told(service, api)

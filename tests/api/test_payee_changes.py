@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
-from almoner.validation.agents.domain import ContactRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountError
+from almoner.validation.agents.domain import OfficialContactRefused
 from tests.api.test_verification_findings import flags, lift, noted, waits
 from tests.support import bank, factories
 from tests.support.agents import contact
@@ -22,7 +22,7 @@ async def propose(service: Service, organisation: str, currency: str = "USD", by
     """Somebody proposes another account than the usual one."""
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, currency, bank.OTHER_IBAN)
-        return await payee_bank_accounts.propose(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose_account(tx, given, note="letter", by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> str:
@@ -39,7 +39,7 @@ async def test_the_first_account_after_an_officers_word_waits_for_two_people(ser
     account = await propose(service, nonprofit)
     assert [(flag.kind, flag.status) for flag in await flags(service, made)] == [("payee_changed", "open")]
     assert await waits(service, api, nonprofit) == "on_hold"
-    with pytest.raises(PayeeAccountRefused, match="yourself"):
+    with pytest.raises(PayeeAccountError, match="yourself"):
         await approve(service, account, "one")
     assert await approve(service, account, "two") == "approved"
     [flag] = await flags(service, made)
@@ -153,11 +153,11 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
     file = (await bank.made(service, ours)).file
     assert file is not None
     account = await propose(service, nonprofit)
-    with pytest.raises(PaymentFileRefused, match="withdraw it and make another one"):
+    with pytest.raises(PaymentFileError, match="withdraw it and make another one"):
         await bank.released(service, file)
     for officer in ("two", "three"):
         await approve(service, account, officer)
-    with pytest.raises(PaymentFileRefused, match="was changed since it was made"):
+    with pytest.raises(PaymentFileError, match="was changed since it was made"):
         await bank.released(service, file)
     await bank.withdrawn(service, file)
     again = (await bank.made(service, ours)).file
@@ -168,11 +168,11 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
 async def test_who_says_where_it_is_asked_does_not_say_where_it_is_paid(service: Service) -> None:
     asked, paid = [await factories.nonprofit(service) for _ in range(2)]
     await contact(service, asked)  # by operator_olive
-    with pytest.raises(PayeeAccountRefused, match="somebody else has to say where it is paid"):
+    with pytest.raises(PayeeAccountError, match="somebody else has to say where it is paid"):
         await propose(service, asked, by="operator_olive")
     await propose(service, asked, by="one")
     account = await propose(service, paid, by="operator_olive")
-    with pytest.raises(ContactRefused, match="somebody else has to record where it is asked"):
+    with pytest.raises(OfficialContactRefused, match="somebody else has to record where it is asked"):
         await contact(service, paid)
     async with service.db.write() as tx:
         await payee_bank_accounts.refuse(tx, account.id, note="not theirs", by="two")

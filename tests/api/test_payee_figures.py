@@ -18,7 +18,7 @@ async def measured(service: Service) -> dict[str, tuple[float, float]]:
     async with service.db.read() as tx:
         await verifications.collect_metrics(tx, telemetry)
         await payee_bank_accounts.collect_metrics(tx, telemetry)
-    found = {(kind, what): float(value) for kind, what, value in SET.findall(telemetry.exposition().decode())}
+    found = {(kind, what): float(value) for kind, what, value in SET.findall(telemetry.render_metrics().decode())}
     kinds = ("verification", "flag", "account")
     return {what: (found["open", what], round(found["oldest_seconds", what] / 86_400)) for what in kinds}
 
@@ -31,7 +31,7 @@ async def test_what_waits_is_counted_with_its_age(alone: Service) -> None:
     await factories.verification(alone, api)
     alone.clock.advance(days=2)
     async with alone.db.write() as tx:  # after its check
-        await payee_bank_accounts.propose(tx, bank.proposal(alone, nonprofit), note="letter", by="one")
+        await payee_bank_accounts.propose_account(tx, bank.proposal(alone, nonprofit), note="letter", by="one")
     alone.clock.advance(days=1)
     assert await measured(alone) == {"verification": (1, 3), "flag": (1, 1), "account": (1, 1)}
     await api.close()

@@ -8,7 +8,7 @@ import pytest
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.kit.money import MAX_MINOR
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.observability import selfcheck
@@ -177,7 +177,7 @@ async def test_a_verified_nonprofit_can_be_held_and_released(service: Service, a
     assert (code, "on_hold" in reasons[0]) == ("donation/invalid_state", True)
     await support.release(service, nonprofit)
     assert [one["waitingReason"] for one in await payouts(api)] == [None]
-    with pytest.raises(DisbursementRefused):
+    with pytest.raises(DisbursementError):
         await support.release(service, nonprofit)
     await run(service)
     assert (await gift(api, made))["status"] == "DISBURSED"
@@ -193,7 +193,7 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
         await settled(service, client, nonprofit)
     stated: Any = {"note": "asked by mail", "decided_by": "officer", "rules": DisbursementRules()}
     async with service.db.write() as tx:
-        await disbursements.hold_organisation(tx, tenant.partner, organisation_id, **stated)
+        await disbursements.hold_disbursements(tx, tenant.partner, organisation_id, **stated)
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     assert [one["status"] for one in await payouts(other)] == ["PAID"]
@@ -203,7 +203,7 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     async with service.db.write() as tx:
-        with pytest.raises(DisbursementRefused, match="release without a partner"):
+        with pytest.raises(DisbursementError, match="release without a partner"):
             await disbursements.release_holds(tx, tenant.partner, organisation_id, **stated)
 
 

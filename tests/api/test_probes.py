@@ -44,7 +44,7 @@ async def test_readiness_tells_of_audit_entries_that_no_worker_chains(empty_data
     """What has no place in the chain can be deleted unseen (V8)."""
     async with serving(empty_database) as service:
         async with service.db.write() as tx:
-            await audit.record(tx, audit.DEPLOYMENT, audit.Actor("system", "tests"), "thing.done", "thing_1")
+            await audit.record_entry(tx, audit.DEPLOYMENT, audit.Actor("system", "tests"), "thing.done", "thing_1")
         anonymous = service.client(None)
         service.clock.advance(minutes=10)
         assert (await anonymous.get("/readyz")).status_code == 200
@@ -53,11 +53,11 @@ async def test_readiness_tells_of_audit_entries_that_no_worker_chains(empty_data
         assert (answer.status_code, list(answer.json()["checks"])) == (503, ["audit"])
         assert "audit entries have waited 660 s" in answer.json()["checks"]["audit"]
         async with service.db.read() as tx:
-            assert await audit_chain.longest_wait_seconds(tx) == 660
+            assert await audit_chain.chain_lag_seconds(tx) == 660
         await service.drain()
         assert (await anonymous.get("/readyz")).json() == {"status": "ok", "checks": {}}
         async with service.db.read() as tx:
-            assert await audit_chain.longest_wait_seconds(tx) == 0
+            assert await audit_chain.chain_lag_seconds(tx) == 0
 
 
 async def test_a_copy_answers_and_says_what_it_does_not_do(empty_database: TestDatabase) -> None:

@@ -8,7 +8,7 @@ import pytest
 from almoner.access.people.domain import Role, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Where
-from almoner.access.sso.domain import Reason
+from almoner.access.sso.domain import SsoRefusalReason
 from tests.support import signing_in as si
 from tests.support.browsing import Browser
 from tests.support.hostile_openid import HostileProvider, hostile_provider
@@ -88,7 +88,7 @@ async def test_v8_a_member_connects_the_account_sees_it_and_disconnects_it(
     await one.get(f"{home}/provider-account")
     gone = await one.post(f"{home}/provider-account", do="disconnect")
     assert (gone.status_code, gone.headers["location"]) == (303, f"{home}/provider-account?told=disconnected")
-    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNKNOWN
     subjects = [subject for subject, _ in await ada.mails()]
     assert sum("account connected" in subject for subject in subjects) == 1
     assert sum("account disconnected" in subject for subject in subjects) == 1

@@ -19,7 +19,7 @@ from almoner.giving.receipts import store as receipts_store
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
@@ -176,7 +176,7 @@ class Postman:
 async def send(service: Service, postman: Any, partner: Partner, donation_id: UUID, attempt: int = 1) -> Result:
     """The job, run once."""
     now = service.clock.now()
-    payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso(now)}
+    payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso_timestamp(now)}
     pages = PageRenderer(service.db.deployment, receipts.MAILS)
     handler = receipts_jobs.handlers(pages, postman)[receipts_jobs.SEND]
     return await handler(JobContext(service.db), Job(1, receipts_jobs.SEND, payload, attempt, 0, now, None))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -179,7 +179,7 @@ async def test_a_direct_gift_goes_back_to_the_partner_by_bank(service: Service, 
     await service.drain()
     assert (await gift(api, one))["refundedAt"] is None, "nobody has sent it"
     (refund,) = await back.of(service, one)
-    assert (refund.by_bank, refund.status) == (True, "pending")
+    assert (refund.is_by_bank, refund.status) == (True, "pending")
     await back.by_hand(service, refund.id, factories.unique("bank"))
     await service.drain()
     assert (await gift(api, one))["refundedAmount"] == 1500
@@ -202,7 +202,7 @@ async def test_what_an_officer_has_sent_is_noted_and_nobody_is_asked(service: Se
     one, other = [await factories.donation(service, api) for _ in range(2)]
     called, before = factories.unique("tpr"), await asked_for(service)
     for gift_, expected in ((one, "sent"), (other, None)):
-        with suppress(RefundNotPossible):  # one name ends one refund
+        with suppress(RefundError):  # one name ends one refund
             async with service.db.write() as tx:
                 donation = support.uuid_of(service, "donation", gift_["id"])
                 by = {"started_by": "officer", "note": "in the dashboard", "called": called}
@@ -217,7 +217,7 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     refund = await back.begun(service, one)
     assert await books.owed(service, nonprofit) == 0
     async with service.db.write() as tx:
-        await refunds.record_refused(tx, refund.id, "the card is closed")
+        await refunds.record_provider_refusal(tx, refund.id, "the card is closed")
     await service.drain()
     assert await books.owed(service, nonprofit) == 9750
     assert (await gift(api, one))["refundedAt"] is None
@@ -240,7 +240,7 @@ async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuse
     await back.refund(api, one, 1000)
     (refund,) = await back.of(service, one)
     async with service.db.write() as tx:
-        await refunds.record_refused(tx, refund.id, "the card is closed")
+        await refunds.record_provider_refusal(tx, refund.id, "the card is closed")
     for person, subject, stated in (
         (reported, f"{tenant.name}: refund of 10.00 USD not sent", "The donation is unchanged"),
         (officer, "Refund rejected by the payment provider at Almoner", "the card is closed"),
@@ -267,7 +267,7 @@ async def test_what_is_left_goes_along_to_another_nonprofit(service: Service, ap
     refund = await back.begun(service, one, 1000)
     await simulate(api, one["id"], "reassign", organisationId=first)
     async with service.db.write() as tx:
-        await refunds.record_refused(tx, refund.id, "no")
+        await refunds.record_provider_refusal(tx, refund.id, "no")
     assert (await books.owed(service, first), await books.owed(service, second)) == (5750, 0)
     assert await books.balanced(service)
 

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.remittances import service as remittances
 from tests.support import factories
 from tests.support.client import Client
@@ -28,7 +28,7 @@ async def test_m12_a_remittance_is_the_payout_to_the_cent_or_is_not_made(service
         await connection.execute("set session_replication_role = replica")  # no trigger holds it back
         wrong = "update disbursement set amount_minor = amount_minor + $2 where id = $1"
         await connection.execute(wrong, payout, 1)
-        with pytest.raises(DisbursementRefused, match="is not the sum of its donations"):
+        with pytest.raises(DisbursementError, match="is not the sum of its donations"):
             async with service.db.read() as tx:
                 await remittances.build_remittance(tx, payout)
         await connection.execute(wrong, payout, -1)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from almoner.cli.ports import listen
-from almoner.cli.serve import answer
+from almoner.cli.ports import open_listening_sockets
+from almoner.cli.serve import serve_application
 from almoner.kit.time import parse_moment
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database, factories
@@ -32,7 +32,7 @@ async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
         running = await stack.enter_async_context(serving(made, port=port))
         provider = running.services.provider_app
         assert provider is not None
-        task = asyncio.create_task(answer(provider, listen("localhost", port + 1), stop))
+        task = asyncio.create_task(serve_application(provider, open_listening_sockets("localhost", port + 1), stop))
         yield running
         stop.set()
         await task

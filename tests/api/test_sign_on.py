@@ -10,7 +10,7 @@ import pytest
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import InvalidProviderSettings, NoProvider, Reason, SsoRefused
+from almoner.access.sso.domain import InvalidProviderSettings, NoSuchProvider, SsoRefusalReason, SsoRefused
 from almoner.access.sso.service.oidc_flow import SignInResult
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import HostileProvider, hostile_provider
@@ -86,13 +86,13 @@ async def test_a_public_client_has_no_secret(here: Setup, evil: HostileProvider)
 async def test_nobody_is_found_by_e_mail_or_user_name(here: Setup, evil: HostileProvider) -> None:
     await here.member("ada", emails=[{"value": "ada@example.org", "primary": True}], externalId="other")
     evil.person |= {"email": "ada@example.org", "email_verified": True, "preferred_username": "ada"}
-    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNKNOWN
 
 
 async def test_two_members_of_one_external_id_are_nobody(here: Setup) -> None:
     for name in ("ada", "grace"):
         await here.member(name, externalId="ada")
-    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNKNOWN
 
 
 async def test_an_invitation_accepted_at_the_provider_binds(here: Setup) -> None:
@@ -102,7 +102,7 @@ async def test_an_invitation_accepted_at_the_provider_binds(here: Setup) -> None
     assert entered(await here.sign_in("invitation", link.id)).person.id == ada.id
     assert entered(await here.sign_in()).person.id == ada.id
     again = await refused(here, here.sign_in("invitation", link.id))
-    assert again.reason is Reason.INVITATION
+    assert again.reason is SsoRefusalReason.INVITATION
 
 
 async def test_an_invitation_does_not_bind_who_is_somebody_already(here: Setup) -> None:
@@ -110,7 +110,7 @@ async def test_an_invitation_does_not_bind_who_is_somebody_already(here: Setup) 
     grace = await here.member("grace")
     async with here.service.db.write() as tx:
         link = await links.send_invitation(tx, grace)
-    assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
+    assert (await refused(here, here.sign_in("invitation", link.id))).reason is SsoRefusalReason.OTHER_PERSON
     assert await here.count("sign_on_identity") == 0
 
 
@@ -119,7 +119,7 @@ async def test_an_invitation_of_another_partner_opens_nothing(here: Setup) -> No
         stranger = await elsewhere.member("stranger")
         async with here.service.db.write() as tx:
             link = await links.send_invitation(tx, stranger)
-        assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.INVITATION
+        assert (await refused(here, here.sign_in("invitation", link.id))).reason is SsoRefusalReason.INVITATION
 
 
 async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: Setup) -> None:
@@ -129,7 +129,7 @@ async def test_an_invitation_that_ran_out_at_the_provider_opens_nothing(here: Se
     away = await here.begin("invitation", link.id)
     async with here.service.db.write() as tx:
         await links.send_invitation(tx, ada)
-    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.INVITATION
+    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is SsoRefusalReason.INVITATION
 
 
 async def test_new_members_by_their_groups(here: Setup, evil: HostileProvider) -> None:
@@ -139,7 +139,7 @@ async def test_new_members_by_their_groups(here: Setup, evil: HostileProvider) -
     assert (made.user_name, made.shown_name, made.email) == ("ada@corp", "Ada", None)
     assert made.roles == {"finance"}
     evil.person["sub"] = "another"
-    assert (await refused(here, here.sign_in())).reason is Reason.NAME_TAKEN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.NAME_TAKEN
     assert await here.count("person") == 1
 
 
@@ -149,7 +149,10 @@ async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil:
     outcomes = await asyncio.gather(*(here.sign_in() for _ in range(6)), return_exceptions=True)
     arrivals = [one for one in outcomes if isinstance(one, SignInResult)]
     assert len({entered(one).person.id for one in arrivals}) == 1
-    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} <= {Reason.NAME_TAKEN, Reason.USED}
+    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} <= {
+        SsoRefusalReason.NAME_TAKEN,
+        SsoRefusalReason.USED,
+    }
     assert {type(one) for one in outcomes} <= {SignInResult, SsoRefused}
     assert (await here.count("person"), await here.count("sign_on_identity")) == (1, 1)
     assert await here.count("sign_in") == len(arrivals)
@@ -158,14 +161,14 @@ async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ({"groups": ["strangers"], "preferred_username": "ada"}, Reason.NO_ROLE),
-        ({"preferred_username": "ada"}, Reason.NO_ROLE),
-        ({"groups": ["staff"]}, Reason.UNKNOWN),
-        ({"groups": ["staff"], "preferred_username": "x" * 300}, Reason.UNKNOWN),
+        ({"groups": ["strangers"], "preferred_username": "ada"}, SsoRefusalReason.NO_ROLE),
+        ({"preferred_username": "ada"}, SsoRefusalReason.NO_ROLE),
+        ({"groups": ["staff"]}, SsoRefusalReason.UNKNOWN),
+        ({"groups": ["staff"], "preferred_username": "x" * 300}, SsoRefusalReason.UNKNOWN),
     ],
 )
 async def test_no_new_member_without_role_and_name(
-    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: SsoRefusalReason
 ) -> None:
     await here.set_up(evil.url, creates_members=True)
     evil.person |= said
@@ -199,7 +202,7 @@ async def test_the_deactivated_stay_out_at_once(here: Setup) -> None:
     await here.sign_in()
     away = await here.begin()
     await here.change(ada, active=False)
-    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is Reason.DEACTIVATED
+    assert (await refused(here, here.finish(away, await visit(away.url)))).reason is SsoRefusalReason.DEACTIVATED
 
 
 async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here: Setup, evil: HostileProvider) -> None:
@@ -208,17 +211,17 @@ async def test_a_proof_is_fresh_of_the_same_person_and_in_the_same_sign_in(here:
     away = await here.begin("proof", first.id)
     asked = parse_qs(urlsplit(away.url).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["0"])
-    assert (await refused(here, here.finish(away, await visit(away.url), first))).reason is Reason.NOT_FRESH
+    assert (await refused(here, here.finish(away, await visit(away.url), first))).reason is SsoRefusalReason.NOT_FRESH
     now = int(here.service.clock.real_now().timestamp())
     evil.claims = {"auth_time": now - 1200, "iat": now, "exp": now + 60}
     no = await _again(here, first)
-    assert no.reason is Reason.NOT_FRESH
+    assert no.reason is SsoRefusalReason.NOT_FRESH
     evil.claims["auth_time"] = now
     evil.person = {"sub": "grace"}
-    assert (await _again(here, first)).reason is Reason.OTHER_PERSON
+    assert (await _again(here, first)).reason is SsoRefusalReason.OTHER_PERSON
     evil.person = {"sub": "ada"}
     other = entered(await here.sign_in()).sign_in
-    assert (await _again(here, first, came_back=other)).reason is Reason.STATE
+    assert (await _again(here, first, came_back=other)).reason is SsoRefusalReason.STATE
     assert (await here.sign_in("proof", first.id, first)).entered is None
     async with here.service.db.read() as tx:
         proved = await tx.fetchval("select authenticated_at from sign_in where id = $1", first.id)
@@ -273,10 +276,10 @@ async def test_the_secret_is_sealed_kept_and_never_sent_to_another_issuer(here: 
     assert [change["secretChanged"] for change in changes] == [True, False]
     assert forged.SECRET not in str(changes)
     async with here.service.db.write() as tx:
-        offer = await sso.find_option(tx, here.partner)
+        offer = await sso.find_sso_option(tx, here.partner)
         assert offer is not None
         assert offer.name == "Example ID"
         await sso.remove(tx, BY, here.partner)
-        assert await sso.find_option(tx, here.partner) is None
-        with pytest.raises(NoProvider):
+        assert await sso.find_sso_option(tx, here.partner) is None
+        with pytest.raises(NoSuchProvider):
             await sso.remove(tx, BY, here.partner)

@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from almoner.access.sso.domain import NoProvider, Reason, SsoRefused
+from almoner.access.sso.domain import NoSuchProvider, SsoRefusalReason, SsoRefused
 from tests.support import hostile_openid as forged
 from tests.support.hostile_openid import KEY, OTHER_KEY, HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -52,7 +52,7 @@ FORGED: dict[str, Callable[[HostileProvider], object]] = {
 async def test_a_forged_token_signs_nobody_in(here: Setup, evil: HostileProvider, name: str) -> None:
     await here.member("ada", externalId="ada")
     FORGED[name](evil)
-    assert (await refused(here, here.sign_in())).reason in (Reason.TOKEN, Reason.UNREACHABLE)
+    assert (await refused(here, here.sign_in())).reason in (SsoRefusalReason.TOKEN, SsoRefusalReason.UNREACHABLE)
     assert await here.count("sign_on_identity") == 0
 
 
@@ -61,7 +61,7 @@ async def test_a_token_counts_once(here: Setup, evil: HostileProvider) -> None:
     await here.sign_in()
     first = evil.last_token
     evil.forge = lambda _: first
-    assert (await refused(here, here.sign_in())).reason is Reason.TOKEN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.TOKEN
 
 
 async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -> None:
@@ -70,9 +70,9 @@ async def test_a_state_counts_once_however_many_come_back_with_it(here: Setup) -
     query = await visit(away.url)
     outcomes = await asyncio.gather(*(here.finish(away, query) for _ in range(6)), return_exceptions=True)
     assert [type(outcome).__name__ for outcome in outcomes].count("SignInResult") == 1
-    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} == {Reason.USED}
+    assert {one.reason for one in outcomes if isinstance(one, SsoRefused)} == {SsoRefusalReason.USED}
     assert await here.count("sign_in") == 1
-    assert (await refused(here, here.finish(away, query))).reason is Reason.USED
+    assert (await refused(here, here.finish(away, query))).reason is SsoRefusalReason.USED
 
 
 async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_no_trace(here: Setup) -> None:
@@ -86,7 +86,7 @@ async def test_a_state_of_another_browser_partner_or_time_is_refused_and_leaves_
     ):
         with pytest.raises(SsoRefused) as caught:
             await call
-        assert caught.value.reason is Reason.STATE
+        assert caught.value.reason is SsoRefusalReason.STATE
     assert [action for action, _ in await here.actions()] == ["provider.set"]
     assert entered(await here.finish(other, query)).person.user_name == "ada", "nothing was used up"
 
@@ -99,7 +99,7 @@ async def test_another_partners_callback_is_refused(here: Setup, evil: HostilePr
         away = await here.begin()
         with pytest.raises(SsoRefused) as caught:
             await elsewhere.finish(away, await visit(away.url))
-        assert caught.value.reason is Reason.STATE
+        assert caught.value.reason is SsoRefusalReason.STATE
         assert await elsewhere.count("sign_in") == 0
 
 
@@ -108,10 +108,10 @@ async def test_a_provider_that_changed_meanwhile_is_refused(here: Setup, evil: H
     away = await here.begin()
     query = await visit(away.url)
     await here.set_up(evil.url)
-    assert (await refused(here, here.finish(away, query))).reason is Reason.CHANGED
+    assert (await refused(here, here.finish(away, query))).reason is SsoRefusalReason.CHANGED
     assert evil.token_requests == []
     await here.set_up(evil.url, enabled=False)
-    with pytest.raises(NoProvider):
+    with pytest.raises(NoSuchProvider):
         await here.begin()
 
 
@@ -128,7 +128,7 @@ async def test_another_partners_provider_cannot_speak_for_our_people(service: Se
         await other.set_up(own.url)  # the very same issuer and subject, at another partner
         with pytest.raises(SsoRefused) as caught:
             await other.sign_in()
-        assert caught.value.reason is Reason.UNKNOWN
+        assert caught.value.reason is SsoRefusalReason.UNKNOWN
         assert "sign_in.refused" in [action for action, _ in await other.actions()]
         assert await other.count("sign_in") == 0
         async with service.db.write() as tx:
@@ -150,7 +150,7 @@ async def test_the_provider_says_no_in_its_own_words(here: Setup, evil: HostileP
     away = await here.begin()
     back = {"state": state_of(away), "error": "access_denied", "error_description": "<b>Not today</b>"}
     no = await refused(here, here.finish(away, back))
-    assert (no.reason, no.reported) == (Reason.DECLINED, "access_denied: <b>Not today</b>")
+    assert (no.reason, no.reported) == (SsoRefusalReason.DECLINED, "access_denied: <b>Not today</b>")
     assert evil.token_requests == []
     away = await here.begin()
     with pytest.raises(SsoRefused):
@@ -170,7 +170,7 @@ async def test_an_answer_under_another_name_is_a_mix_up(
     if works:
         await here.sign_in()
     else:
-        assert (await refused(here, here.sign_in())).reason is Reason.ISSUER
+        assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.ISSUER
         assert evil.token_requests == []
 
 
@@ -216,24 +216,24 @@ async def test_a_token_endpoint_that_misbehaves_signs_nobody_in(
         await here.member("ada", externalId="ada")
         evil.token_answer = answer
         fetched = len(evil.fetched)
-        assert (await refused(here, here.sign_in())).reason is Reason.UNREACHABLE
+        assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNREACHABLE
         assert len(evil.fetched) == fetched + 2, "no redirect was followed"
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"issuer": "https://elsewhere.example.org"}, Reason.ISSUER),
-        ({"issuer": None}, Reason.ISSUER),
-        ({"token_endpoint": "http://10.0.0.1/token"}, Reason.UNREACHABLE),
-        ({"token_endpoint": None}, Reason.UNREACHABLE),
-        ({"authorization_endpoint": "javascript:alert(1)"}, Reason.UNREACHABLE),
-        ({"jwks_uri": "http://169.254.169.254/keys"}, Reason.UNREACHABLE),
-        ({"jwks_uri": "file:///etc/passwd"}, Reason.UNREACHABLE),
+        ({"issuer": "https://elsewhere.example.org"}, SsoRefusalReason.ISSUER),
+        ({"issuer": None}, SsoRefusalReason.ISSUER),
+        ({"token_endpoint": "http://10.0.0.1/token"}, SsoRefusalReason.UNREACHABLE),
+        ({"token_endpoint": None}, SsoRefusalReason.UNREACHABLE),
+        ({"authorization_endpoint": "javascript:alert(1)"}, SsoRefusalReason.UNREACHABLE),
+        ({"jwks_uri": "http://169.254.169.254/keys"}, SsoRefusalReason.UNREACHABLE),
+        ({"jwks_uri": "file:///etc/passwd"}, SsoRefusalReason.UNREACHABLE),
     ],
 )
 async def test_a_description_that_is_not_right_sends_nobody_away(
-    here: Setup, evil: HostileProvider, change: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, change: dict[str, Any], reason: SsoRefusalReason
 ) -> None:
     evil.change = change
     with pytest.raises(SsoRefused) as caught:

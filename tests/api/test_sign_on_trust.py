@@ -14,7 +14,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Method, NewSignIn
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import InvalidProviderSettings, LastSignInMethod, Reason
+from almoner.access.sso.domain import InvalidProviderSettings, LastSignInMethodRequired, SsoRefusalReason
 from almoner.access.sso.service import identities
 from tests.support.hostile_openid import HostileProvider, hostile_provider
 from tests.support.service import Service
@@ -115,14 +115,14 @@ async def test_k6_a_provider_changed_while_it_answers_is_not_believed(here: Setu
         return await evil.token(request)
 
     evil.token_answer = meanwhile
-    assert (await refused(here, here.sign_in())).reason is Reason.CHANGED
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.CHANGED
     assert "owner" not in (await here.find(ada)).roles
 
 
 async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: Setup) -> None:
     victim = await somebody(here, password=True)
     no = await refused(here, here.sign_in())
-    assert no.reason is Reason.OTHER_WAY_IN
+    assert no.reason is SsoRefusalReason.OTHER_WAY_IN
     assert "on your account page" in no.text
     assert await here.count("sign_on_identity") == 0
     assert await roles(here, await victim.enter()) == {"developer"}
@@ -131,7 +131,7 @@ async def test_v8_a_directory_cannot_say_who_has_credentials_of_their_own(here: 
 async def test_v8_a_directory_cannot_say_who_is_a_granted_owner(here: Setup) -> None:
     owner = await somebody(here, "owner")
     no = await refused(here, here.sign_in())
-    assert (no.reason, "link in your invitation" in no.text) == (Reason.OTHER_WAY_IN, True)
+    assert (no.reason, "link in your invitation" in no.text) == (SsoRefusalReason.OTHER_WAY_IN, True)
     async with here.service.db.write() as tx:
         link = await links.send_invitation(tx, owner.person)
     assert entered(await here.sign_in("invitation", link.id)).person.id == owner.person.id
@@ -142,11 +142,11 @@ async def test_v8_one_subject_of_an_issuer_is_one_member(here: Setup, evil: Host
     await here.sign_in()
     await here.change(victim.person, externalId="mallory")
     evil.person |= {"sub": "mallory"}
-    assert (await refused(here, here.sign_in())).reason is Reason.OTHER_WAY_IN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.OTHER_WAY_IN
     here.service.clock.advance_wall(minutes=2)  # refusals of a minute are recorded once
     async with here.service.db.write() as tx:
         link = await links.send_invitation(tx, victim.person)
-    assert (await refused(here, here.sign_in("invitation", link.id))).reason is Reason.OTHER_PERSON
+    assert (await refused(here, here.sign_in("invitation", link.id))).reason is SsoRefusalReason.OTHER_PERSON
     async with here.service.db.write() as tx:
         with pytest.raises(Exception, match="sign_on_identity_of_one"):
             await tx.execute(
@@ -176,7 +176,7 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
     real_now = here.service.clock.real_now()
     evil.claims = {"auth_time": said(int(real_now.timestamp()))}
     started = entered(await here.sign_in()).sign_in
-    assert sign_ins.is_recently_proved(started, started.created_at) == (ago is not None and ago < 600)
+    assert sign_ins.is_recently_authenticated(started, started.created_at) == (ago is not None and ago < 600)
     if ago is not None:
         assert timedelta(seconds=ago - 5) <= started.created_at - started.authenticated_at <= timedelta(seconds=ago + 5)
     async with here.service.db.read() as tx:
@@ -189,12 +189,12 @@ async def test_v8_a_sign_in_at_the_provider_is_a_proof_of_when_they_signed_in_th
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ({"sub": "a\0da"}, Reason.TOKEN),
-        ({"preferred_username": "a\0da"}, Reason.UNKNOWN),
+        ({"sub": "a\0da"}, SsoRefusalReason.TOKEN),
+        ({"preferred_username": "a\0da"}, SsoRefusalReason.UNKNOWN),
     ],
 )
 async def test_what_no_database_can_hold_names_nobody(
-    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: Reason
+    here: Setup, evil: HostileProvider, said: dict[str, Any], reason: SsoRefusalReason
 ) -> None:
     await here.set_up(evil.url, roles=ADMINS, creates_members=True)
     evil.person |= {"preferred_username": "ada", **said}
@@ -221,10 +221,10 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     ada = await somebody(here)
     there, elsewhere = entered(await here.sign_in()), await begin(here, ada.person, "passkey")
     async with here.service.db.write() as tx:
-        (bound,) = await identities.of_person(tx, ada.person)
+        (bound,) = await identities.list_of_person(tx, ada.person)
         assert bound.issuer == evil.url
         await identities.unlink_accounts(tx, ada.person, BY)
-        assert await identities.of_person(tx, ada.person) == []
+        assert await identities.list_of_person(tx, ada.person) == []
         await identities.unlink_accounts(tx, ada.person, BY)
     assert await roles(here, there) is None
     assert await roles(here, elsewhere) == {"developer"}
@@ -233,14 +233,14 @@ async def test_v8_unbinding_ends_the_sign_ins_the_roles_and_the_way_in(here: Set
     assert unbound == [{"issuers": [evil.url], "signInsEnded": 1}]
     assert len([subject for subject, _ in await ada.mails() if "account disconnected" in subject]) == 1
     await here.change(ada.person, externalId="another")
-    assert (await refused(here, here.sign_in())).reason is Reason.UNKNOWN
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.UNKNOWN
 
 
 async def test_v8_the_only_way_in_is_not_unbound_by_oneself(here: Setup) -> None:
     ada = await somebody(here)
     await here.sign_in()
     async with here.service.db.write() as tx:
-        with pytest.raises(LastSignInMethod):
+        with pytest.raises(LastSignInMethodRequired):
             await identities.unlink_own_accounts(tx, ada.person, BY)
-        assert len(await identities.of_person(tx, ada.person)) == 1
+        assert len(await identities.list_of_person(tx, ada.person)) == 1
         assert (await people.get(tx, ada.realm, ada.person.id)).roles == {"owner", "developer"}

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from almoner.giving.accounting.refunds import flows as refunds_flows
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.accounting.refunds.domain import Refund, RefundNotPossible
-from almoner.giving.accounting.refunds.jobs import refresh_status
+from almoner.giving.accounting.refunds.domain import Refund, RefundError
+from almoner.giving.accounting.refunds.jobs import refresh_refund
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobRetry
@@ -79,20 +79,20 @@ async def test_m4_a_refund_that_fails_is_told_once_whatever_the_order_of_its_not
 
 async def test_a_refund_that_failed_waits_until_a_person_lets_it_rest(giving: AtStripe) -> None:
     refund = await sent(giving)
-    with pytest.raises(RefundNotPossible):
+    with pytest.raises(RefundError):
         await let_rest(giving, refund)
     giving.stripe.account.fail_refund(refund.provider_refund or "", status="canceled")
     assert await giving.deliver() == [204, 204, 204]
     assert await waiting(giving) == [(refund.id, "canceled: lost_or_stolen_card")]
     await let_rest(giving, refund)
     assert await waiting(giving) == []
-    with pytest.raises(RefundNotPossible):
+    with pytest.raises(RefundError):
         await let_rest(giving, refund)
 
 
 async def let_rest(giving: AtStripe, refund: Refund) -> None:
     async with giving.giving.service.db.write() as tx:
-        await refunds.resolve_unsent(tx, refund.id, "sent by bank today", "officer")
+        await refunds.resolve_unsent_refund(tx, refund.id, "sent by bank today", "officer")
 
 
 async def test_a_refund_that_was_pending_and_arrives_changes_nothing(giving: AtStripe) -> None:
@@ -159,10 +159,10 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
         payload = await tx.fetchval("select payload from job where kind = 'refunds.look' and unique_key = $1", made.id)
     assert payload is not None
     job = Job(0, "refunds.look", payload, attempt=1, failures=0, due_at=service.clock.now(), lane=None)
-    assert isinstance(await refresh_status(stripe.provider, JobContext(service.db), job), JobRetry)
+    assert isinstance(await refresh_refund(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
         await refunds.record_sent(tx, refund.id, made.id)  # its answer said that it is pending
-    assert await refresh_status(stripe.provider, JobContext(service.db), job) == JobDone()
+    assert await refresh_refund(stripe.provider, JobContext(service.db), job) == JobDone()
     assert await waiting(giving) == [(refund.id, "failed: lost_or_stolen_card")]
 
 

@@ -188,7 +188,7 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = settlements_jobs.fetch_schedules(stripe.provider.payout_reports())
+    (schedule,) = settlements_jobs.report_schedules(stripe.provider.payout_reports())
     db = stripe.service.db
     async with db.read() as tx:
         assert await schedule.due_at(tx) is None

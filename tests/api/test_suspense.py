@@ -14,7 +14,7 @@ from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, S
 from almoner.giving.accounting.suspense import flows as suspense_flows
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.checks import checks
-from almoner.giving.accounting.suspense.domain import DecisionRefused, NoSuchUnallocatedPayment, RuleAction
+from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, RuleAction, UnallocatedPaymentError
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
 from tests.support import database
@@ -131,8 +131,8 @@ async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(givin
         found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), "0" * 64, (line,)
     )
     async with giving.service.db.write() as tx:
-        await settlements.book_lines(tx, await settlements.open_report(tx, report), report.lines)
-    with pytest.raises(DecisionRefused, match="bank account"):
+        await settlements.book_lines(tx, await settlements.find_or_create_settlement(tx, report), report.lines)
+    with pytest.raises(UnallocatedPaymentError, match="bank account"):
         async with giving.service.db.write() as tx:
             await suspense.write_off(tx, found.id, "not ours", "ada")
     async with giving.service.db.write() as tx:
@@ -152,10 +152,10 @@ async def test_m6_one_refund_is_recorded_for_one_held_payment(own: Service) -> N
         await api.close()
     async with own.db.write() as tx:
         await suspense.record_manual_refund(tx, found[0].id, "re_twice", "in the dashboard", "ada")
-    with pytest.raises(DecisionRefused, match="re_twice"):
+    with pytest.raises(UnallocatedPaymentError, match="re_twice"):
         async with own.db.write() as tx:
             await suspense.record_manual_refund(tx, found[1].id, "re_twice", "in the dashboard", "ada")
-    with pytest.raises(DecisionRefused, match="refunded"):
+    with pytest.raises(UnallocatedPaymentError, match="refunded"):
         async with own.db.write() as tx:
             await suspense.record_manual_refund(tx, found[0].id, "re_twice", "in the dashboard", "ada")
 
@@ -163,11 +163,11 @@ async def test_m6_one_refund_is_recorded_for_one_held_payment(own: Service) -> N
 async def test_m6_what_is_decided_is_decided_once(giving: Giving) -> None:
     found = await held_for(giving, "other_mode")
     async with giving.service.db.write() as tx:
-        with pytest.raises(DecisionRefused):
+        with pytest.raises(UnallocatedPaymentError):
             await suspense.begin_refund(tx, found.id, "no", "ada")
     await work(giving)
     for decide in (suspense.begin_refund, suspense.write_off):
-        with pytest.raises(DecisionRefused):
+        with pytest.raises(UnallocatedPaymentError):
             async with giving.service.db.write() as tx:
                 await decide(tx, found.id, "again", "ada")
         with pytest.raises(NoSuchUnallocatedPayment):
@@ -195,8 +195,8 @@ async def test_i6_a_lost_answer_is_asked_for_again_and_money_goes_back_once(givi
 async def test_i5_many_workers_send_it_back_once(giving: Giving) -> None:
     found = await held_for(giving, "short")
     async with giving.service.db.write() as tx:
-        assert await suspense.decide_due(tx) == 1
-        assert await suspense.decide_due(tx) == 0
+        assert await suspense.decide_due_payments(tx) == 1
+        assert await suspense.decide_due_payments(tx) == 0
     await asyncio.gather(
         *(suspense_flows.refund_unallocated_payment(giving.service.db, giving.provider, found.id) for _ in range(6))
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
@@ -23,7 +23,7 @@ async def test_the_default_organisation_can_be_chosen_and_changed(service: Servi
     for organisation in (await factories.nonprofit(service), await factories.nonprofit(service)):
         answer = await api.put(f"/v1/users/{user}/organisation", {"organisationId": organisation})
         assert answer.json() == {
-            "data": {"userId": user, "organisationId": organisation, "timestamp": iso(service.clock.now())},
+            "data": {"userId": user, "organisationId": organisation, "timestamp": iso_timestamp(service.clock.now())},
             "object": "user",
         }
         assert data(await api.get(f"/v1/users/{user}"))["organisationId"] == organisation

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, JPEG, PDF, PNG
 from tests.support.service import Service
@@ -29,7 +29,7 @@ async def test_the_answer_is_the_whole_request_with_its_documents(
         "id": document["id"],
         "validationRequestId": made["id"],
         "url": document["url"],
-        "createdAt": iso(service.clock.now()),
+        "createdAt": iso_timestamp(service.clock.now()),
         "deletedAt": None,
     }
     assert service.db.deployment.ids.parse("validationrequestdocument", document["id"])

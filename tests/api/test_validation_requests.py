@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.validation.requests.domain import REJECTION_MESSAGES, REJECTION_REASONS
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -46,7 +46,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
         **BODY,
         **NOTHING,
         **UNDECIDED,
-        "createdAt": iso(now),
+        "createdAt": iso_timestamp(now),
         "documents": [],
     }
     assert service.db.deployment.ids.parse("validationrequest", made["id"])
@@ -203,7 +203,7 @@ async def test_the_sandbox_accepts_test_accept_on_the_next_get(service: Service,
         **made,
         "organisationId": record["organisationId"],
         "organisationTypes": ["nonprofit"],
-        "acceptedAt": iso(service.clock.now()),
+        "acceptedAt": iso_timestamp(service.clock.now()),
     }
     organisation = data(await api.get(f"/v1/organisations/{record['organisationId']}"))
     assert (organisation["name"], organisation["registryId"]) == ("test_accept", UNHEARD_OF["registryId"])
@@ -217,7 +217,7 @@ async def test_the_sandbox_rejects_on_the_next_get(service: Service, api: Client
     await service.drain()
     record = await shown(api, made)
     rejection = {"rejectionReasonCode": code, "rejectionReason": REJECTION_MESSAGES[code]}  # type: ignore[index]
-    assert record == {**made, **rejection, "rejectedAt": iso(service.clock.now())}
+    assert record == {**made, **rejection, "rejectedAt": iso_timestamp(service.clock.now())}
     assert await told(service, api) == [("rejected", record)]
 
 
@@ -239,7 +239,7 @@ async def test_a_test_value_keeps_the_rules_of_life(service: Service, api: Clien
 
 async def test_simulated_reviewers_decide_once(service: Service, api: Client, other: Client) -> None:
     accepted = await simulate(api, await requested(api), "accept")
-    assert accepted["acceptedAt"] == iso(service.clock.now())
+    assert accepted["acceptedAt"] == iso_timestamp(service.clock.now())
     rejected = [
         await simulate(api, await requested(api), "reject", rejectionReasonCode=code) for code in TRIGGERS.values()
     ]

@@ -196,7 +196,7 @@ async def test_another_account_holds_payouts_until_two_people_have_approved_it(s
     proposal = bank.proposal(service, nonprofit, iban=bank.OTHER_IBAN)
     for ending in ("refused", "approved"):
         async with service.db.write() as tx:
-            account = await payee_bank_accounts.propose(tx, proposal, note="letter", by="one")
+            account = await payee_bank_accounts.propose_account(tx, proposal, note="letter", by="one")
         assert [flag.status for flag in await flags(service, made)][-1] == "open"
         assert await waits(service, api, nonprofit) == "on_hold"
         async with service.db.write() as tx:

@@ -49,7 +49,7 @@ async def decide(service: Service, decision: Decision) -> None:
     """A person decides the open match."""
     async with service.db.write() as tx:
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
-        await matches.decide(tx, ALL_PARTNERS, match, decision)
+        await matches.decide_match(tx, ALL_PARTNERS, match, decision)
     await service.drain()
 
 
@@ -140,7 +140,7 @@ async def test_nobody_approves_whom_a_list_names_before_the_job_has_heard_of_it(
     await alone.drain()
     async with alone.db.write() as tx:
         match = await tx.fetchval("select id from screening_match where decision = 'open' and current")
-        await matches.decide(tx, ALL_PARTNERS, match, SAME)
+        await matches.decide_match(tx, ALL_PARTNERS, match, SAME)
         with pytest.raises(InvalidState, match="it is not paid"):
             await verifications.fingerprint_for_approval(
                 tx, ALL_PARTNERS, uuid_of(alone, "monetarydonationverification", made["id"])

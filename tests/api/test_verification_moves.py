@@ -8,7 +8,7 @@ import pytest
 
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus, Evidence
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
@@ -53,7 +53,7 @@ async def test_test_values_of_the_sandbox_drive_it(
     record = await eventually(driven)
     await working
     assert record["rejectionReasonCode"] == reason
-    assert record["processedAt"] == iso(service.clock.now())
+    assert record["processedAt"] == iso_timestamp(service.clock.now())
     assert [kind for kind, _ in await told(service, api)] == ["received", "progressed", "progressed"]
 
 
@@ -72,11 +72,11 @@ async def test_every_check_can_be_ended_and_the_last_success_approves(service: S
         service.clock.advance(minutes=1)
         seen.append(await simulate(api, made, "succeed_check", type=check))
         assert await shown(api, made) == seen[-1]
-        assert seen[-1]["updatedAt"] == iso(service.clock.now())
+        assert seen[-1]["updatedAt"] == iso_timestamp(service.clock.now())
     assert [record["status"]["type"] for record in seen] == ["pending"] * 3 + ["approved"]
     assert [record["status"]["awaitingAnswerFromOrganisation"] for record in seen] == [True, True, True, False]
     assert seen[-1]["checks"] == checks(**dict.fromkeys(CHECKS, "succeeded"))
-    assert (seen[-1]["expiresAt"], seen[-1]["processedAt"]) == (None, iso(service.clock.now()))
+    assert (seen[-1]["expiresAt"], seen[-1]["processedAt"]) == (None, iso_timestamp(service.clock.now()))
     assert [record for _, record in await told(service, api)] == [made, *seen]
 
 
@@ -161,7 +161,7 @@ async def test_a_reopened_one_begins_anew(service: Service, api: Client, way: st
     service.clock.advance(days=40)
     now = service.clock.now()
     reopened = await simulate(api, made, "reopen")
-    assert reopened == {**made, "updatedAt": iso(now), "expiresAt": iso(now + LIFETIME)}
+    assert reopened == {**made, "updatedAt": iso_timestamp(now), "expiresAt": iso_timestamp(now + LIFETIME)}
     await service.drain()
     checked = await shown(api, made)
     assert checked["checks"] == checks(registration="succeeded")
@@ -200,7 +200,7 @@ async def test_s3_expiry_is_exact_whether_or_not_a_sweep_has_recorded_it(
         assert (await simulate(api, made, "approve"))["status"]["type"] == "approved"
         return
     status = {"type": "expired", "awaitingAnswerFromOrganisation": False}
-    assert seen == {**made, "status": status, "updatedAt": iso(ends), "processedAt": iso(ends)}
+    assert seen == {**made, "status": status, "updatedAt": iso_timestamp(ends), "processedAt": iso_timestamp(ends)}
     assert await listed(api, status="expired") == ([made["id"]], 1)
     assert await listed(api, status="pending") == ([], 0)
     assert data(await api.get(PATH)) == [seen]

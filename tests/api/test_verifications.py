@@ -2,7 +2,7 @@
 
 import asyncio
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -33,9 +33,9 @@ async def test_the_record_of_a_new_one_and_its_first_check(service: Service, api
         "checks": checks(),
         "rejectionReasonCode": None,
         "metadata": {"case": "7"},
-        "createdAt": iso(now),
-        "updatedAt": iso(now),
-        "expiresAt": iso(now + LIFETIME),
+        "createdAt": iso_timestamp(now),
+        "updatedAt": iso_timestamp(now),
+        "expiresAt": iso_timestamp(now + LIFETIME),
         "processedAt": None,
     }
     assert service.db.deployment.ids.parse("monetarydonationverification", made["id"])
@@ -46,7 +46,7 @@ async def test_the_record_of_a_new_one_and_its_first_check(service: Service, api
         **made,
         "status": {"type": "pending", "awaitingAnswerFromOrganisation": True},
         "checks": checks(registration="succeeded"),
-        "updatedAt": iso(service.clock.now()),
+        "updatedAt": iso_timestamp(service.clock.now()),
     }
     assert await shown(api, made) == checked
     assert await told(service, api) == [("received", made), ("progressed", checked)]
@@ -60,7 +60,7 @@ async def test_a_register_that_does_not_list_it_as_active_rejects_it(service: Se
     assert record == rejected[1][1]
     assert record["status"] == {"type": "rejected", "awaitingAnswerFromOrganisation": False}
     assert (record["rejectionReasonCode"], record["checks"]) == ("not_eligible", checks(registration="failed"))
-    assert (record["expiresAt"], record["processedAt"]) == (None, iso(service.clock.now()))
+    assert (record["expiresAt"], record["processedAt"]) == (None, iso_timestamp(service.clock.now()))
 
 
 async def test_organisations_that_are_not_there_are_told(service: Service, api: Client, other: Client) -> None:
@@ -116,7 +116,7 @@ async def test_metadata_are_merged_key_by_key(service: Service, api: Client) -> 
     service.clock.advance(minutes=1)
     path = f"{PATH}/{made['id']}"
     changed = data(await api.patch(path, {"metadata": {"b": None, "c": "3"}, "organisationId": "x", "status": "y"}))
-    assert changed == {**made, "metadata": {"a": "1", "c": "3"}, "updatedAt": iso(service.clock.now())}
+    assert changed == {**made, "metadata": {"a": "1", "c": "3"}, "updatedAt": iso_timestamp(service.clock.now())}
     assert await shown(api, made) == changed
     assert data(await api.patch(path, {})) == changed
     assert data(await api.patch(path, {"metadata": None}))["metadata"] is None

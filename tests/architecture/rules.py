@@ -249,7 +249,7 @@ def no_sleeps(source: Source) -> Iterator[str]:
 def hashes_of_today(source: Source) -> Iterator[str]:
     """Passwords are hashed at today's cost; only tests take another."""
     for call, name in source.calls():
-        if name.endswith("hashing.set_cost"):
+        if name.endswith("hashing.set_hash_cost"):
             yield source.at(call, "hashes passwords at another cost")
 
 

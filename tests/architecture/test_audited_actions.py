@@ -9,7 +9,7 @@ from tests.architecture.sources import Source, dotted, sources
 
 RECORDERS = frozenset(
     {
-        "record",
+        "record_entry",
         "_record",
         "record_audit_entry",
         "record_audit",
@@ -67,7 +67,7 @@ def test_v8_every_action_that_is_recorded_has_its_words() -> None:
 
 def test_an_action_is_found_however_it_is_given() -> None:
     text = """
-async def mark(tx, person, action): await audit.record(tx, person, action)
+async def mark(tx, person, action): await audit.record_entry(tx, person, action)
 async def f(tx, active):
     await mark(tx, person, "a.marked")
     name = "a.on" if active else "a.off"

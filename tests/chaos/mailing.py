@@ -37,7 +37,7 @@ async def main() -> None:
     links = BaseUrls(task["links"], task["links"])
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
-    db = await transactions.connect(task["dsn"], deployment, size=2)
+    db = await transactions.open_database(task["dsn"], deployment, size=2)
     send = receipts_jobs.handlers(PageRenderer(deployment, receipts.MAILS), Deadly())[receipts_jobs.SEND]
     payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
     await send(JobContext(db), Job(1, receipts_jobs.SEND, payload, 1, 0, now, None))

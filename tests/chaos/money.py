@@ -25,7 +25,7 @@ from almoner.giving.checkout.payments.domain import ProviderFailure, ProviderPay
 from almoner.giving.checkout.payments.ports import PaymentOrder, PaymentProvider
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
@@ -81,7 +81,7 @@ async def pay(db: Database, provider: PaymentProvider, session_id: UUID) -> None
     if started.url is not None:
         async with Database.write(db) as tx:  # the provider is another system: it survives
             await provider_test.pay_with_card(tx, started.url.rpartition("/")[2], Card("4242424242424242"))
-    await _patiently(lambda: donations_flows.return_from_provider(work, session_id))
+    await _patiently(lambda: donations_flows.handle_provider_return(work, session_id))
 
 
 async def pay_out(db: Database, session_id: UUID) -> None:
@@ -100,7 +100,7 @@ async def return_payout(db: Database, session_id: UUID) -> None:
     """The bank sends the payout back, unless it did before."""
     async with db.read() as tx:
         disbursement = await tx.fetchval("select disbursement_id from donation where session_id = $1", session_id)
-    with suppress(DisbursementRefused):
+    with suppress(DisbursementError):
         await disbursements_flows.mark_returned(db, disbursement, "account closed", recorded_by="officer")
 
 
@@ -108,7 +108,7 @@ async def release(db: Database, session_id: UUID) -> None:
     """An officer lets the nonprofit be paid again, if a return has stopped that."""
     async with db.write() as tx:
         owner = await tx.fetchval("select organisation_id from donation where session_id = $1", session_id)
-        with suppress(DisbursementRefused):
+        with suppress(DisbursementError):
             await disbursements.release_holds(
                 tx, ALL_PARTNERS, owner, note="by mail", decided_by="officer", rules=DisbursementRules()
             )

@@ -68,14 +68,16 @@ async def main() -> None:
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
-    db = await transactions.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    db = await transactions.open_database(
+        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2
+    )
     work = PaymentContext(db, Deadly(task["url"], task["secret"], task["point"]))
     session = UUID(task["session"])
     if task["point"].endswith("create"):
         gift = DonationDetails(Money(2500, "USD"), "Ada", "Byron", "ada@example.org", consented=True, anonymous=False)
         await donations_flows.start_payment(work, session, gift)
     else:
-        await donations_flows.return_from_provider(work, session)
+        await donations_flows.handle_provider_return(work, session)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ async def main() -> None:
     task = json.loads(sys.argv[1])
     clock = Stopped(datetime.fromisoformat(task["now"]))
     vault, links = Vault(b64decode(task["master_key"])), BaseUrls(task["links"], task["links"])
-    db = await transactions.connect(task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2)
+    db = await transactions.open_database(
+        task["dsn"], Deployment("sandbox", clock, Ids(sandbox=True), links, vault), size=2
+    )
     send = refunds_flows.send_refund if task["of"] == "gift" else suspense_flows.refund_unallocated_payment
     await send(db, Deadly(task["url"], task["secret"], task["point"]), UUID(task["row"]))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import bank_imports
@@ -84,7 +84,7 @@ async def kill_everywhere(own: Service, statements: list[str]) -> list[str]:
     """Run one child for each point; the fate of each."""
     task = {
         "dsn": own.database.dsn,
-        "now": iso(own.clock.now()),
+        "now": iso_timestamp(own.clock.now()),
         "links": own.db.deployment.links.pages,
         "master_key": own.master_key,
         "statements": statements,

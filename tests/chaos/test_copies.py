@@ -21,7 +21,7 @@ from almoner.app import create_app
 from almoner.platform.database import postgres
 from almoner.platform.database.identity import DatabaseCopyNotReleased
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
-from almoner.platform.files.storage import Blobs
+from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.jobs import queue
 from almoner.platform.observability import selfcheck
@@ -51,7 +51,7 @@ class Place:
     lines: list[bytes] = field(default_factory=list)
 
     @property
-    def blobs(self) -> Blobs:
+    def blobs(self) -> BlobStore:
         """The storage, as this process may use it."""
         return self.services.intake._blobs
 
@@ -81,7 +81,7 @@ class Place:
     async def work(self) -> None:
         """Sweep what no row knows, at a time when all lies there for long, and do all that is due."""
         async with self.services.db.write() as tx:
-            await queue.enqueue(tx, documents_jobs.SWEEP, {})
+            await queue.enqueue_job(tx, documents_jobs.SWEEP, {})
         await self.services.background.drain()
 
     def files(self) -> set[str]:

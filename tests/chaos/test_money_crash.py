@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import money
@@ -51,7 +51,7 @@ async def kill_everywhere(simulator: Till, sessions: list[Giving], seed: int, *,
     service = simulator.service
     task: dict[str, Any] = {
         "dsn": service.database.dsn,
-        "now": iso(service.clock.now()),
+        "now": iso_timestamp(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
         "url": simulator.url,

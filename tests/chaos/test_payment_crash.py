@@ -11,7 +11,7 @@ import pytest
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments import service as payments
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from tests.support import giving as support
@@ -38,7 +38,7 @@ async def killed(giving: Giving, simulator: Till, point: str) -> None:
         "point": point,
         "session": str(giving.session_id),
         "dsn": service.database.dsn,
-        "now": iso(service.clock.now()),
+        "now": iso_timestamp(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
         "url": simulator.url,

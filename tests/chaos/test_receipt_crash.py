@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
@@ -21,7 +21,7 @@ async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> 
     assert key is not None
     task = {
         "dsn": service.database.dsn,
-        "now": iso(service.clock.now()),
+        "now": iso_timestamp(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": key.get_secret_value(),
         "partner": str(tenant.partner.id),

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.support import giving as support
@@ -52,7 +52,7 @@ async def killed(giving: Giving, simulator: Till, row: str, point: str, of: str 
         "of": of,
         "row": row,
         "dsn": service.database.dsn,
-        "now": iso(service.clock.now()),
+        "now": iso_timestamp(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
         "url": simulator.url,
@@ -72,7 +72,7 @@ async def test_m6_i6_a_process_killed_while_sending_money_back_sends_it_once(own
         giving.provider = simulator.provider  # type: ignore[assignment]
         payment = await late(giving, simulator)
         async with own.db.write() as tx:
-            assert await suspense.decide_due(tx) == 1
+            assert await suspense.decide_due_payments(tx) == 1
         async with own.db.read() as tx:
             held = await tx.fetchval("select id from unallocated_payment")
         await killed(giving, simulator, str(held), point)

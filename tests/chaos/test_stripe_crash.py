@@ -10,7 +10,7 @@ from time import monotonic
 
 import pytest
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import stripe_gifts
@@ -51,7 +51,7 @@ async def kill_everywhere(stripe: Stripe, lanes: list[list[Donor]]) -> list[AtSt
     service = stripe.service
     task = {
         "dsn": service.database.dsn,
-        "now": iso(service.clock.now()),
+        "now": iso_timestamp(service.clock.now()),
         "links": service.db.deployment.links.pages,
         "master_key": service.master_key,
         "url": stripe.url,

@@ -75,7 +75,7 @@ async def fan_out(tx: Tx, events: Sequence[Event]) -> None:
     """What deliveries do: a row and a job for each event."""
     for event in events:
         await tx.execute("insert into chaos_told (event_id, sequence) values ($1, $2)", event.id, event.sequence)
-    await queue.enqueue_all(
+    await queue.enqueue_jobs(
         tx,
         [
             NewJob(KIND, {"event": str(event.id)}, lane=f"chaos {n % 2}" if n else None)

@@ -41,21 +41,23 @@ def steps(chance: random.Random, partner: Partner, organisation: str, organisati
 
     return {
         "create": create,
-        "confirm": lambda tx, one: agents.confirm(tx, ALL_PARTNERS, one, "link"),
+        "confirm": lambda tx, one: agents.confirm_email(tx, ALL_PARTNERS, one, "link"),
         "mail": lambda tx, one: email_confirmation.resend_confirmation(tx, one),
         "guess": lambda tx, one: email_confirmation.check_code(tx, one, "123456"),
         "approve": lambda tx, one: agents.approve(tx, ALL_PARTNERS, one, ACCEPTED),
         "reject": reject,
-        "review": lambda tx, one: agent_review.review(
+        "review": lambda tx, one: agent_review.review_agent(
             tx, Screener(), one, takes_mail=chance.choice((True, False, None))
         ),
-        "answer": lambda tx, one: agent_review.record_answer(tx, one, chance.choice(("confirmed", "denied"))),
+        "answer": lambda tx, one: agent_review.record_representation_answer(
+            tx, one, chance.choice(("confirmed", "denied"))
+        ),
         "test value": lambda tx, one: agents.apply_sandbox_action(tx, one, chance.choice(("accept", "other"))),
         "metadata": lambda tx, one: agents.change_metadata(tx, partner, one, {"a": "1"}),
-        "contact": lambda tx, _: agents.set_contact(
+        "contact": lambda tx, _: agents.set_official_contact(
             tx, OfficialContact(organisation_id, "info@a.example", "x"), "tests"
         ),
-        "sweep": lambda tx, _: agents.expire(tx, 10),
+        "sweep": lambda tx, _: agents.record_expiries(tx, 10),
         "forget": lambda tx, _: agents.erase_personal_data(RetentionPeriods(), tx, 10),
     }
 
@@ -125,7 +127,7 @@ async def told_as_made(service: Service, partner: Partner) -> int:
         stations = [] if row["email_check"] else [status]
         for source, target in made[row["id"]]:
             assert source == status
-            assert VERIFICATION.allows(source, target)
+            assert VERIFICATION.allows_transition(source, target)
             status = target
             stations.append(target)
         assert reported[row["id"]] == stations

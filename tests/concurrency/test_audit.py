@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import COLUMNS, GENESIS, Chainer, chained_hash
+from almoner.platform.audit.chain import COLUMNS, GENESIS, ChainBuilder, chained_hash
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import verify_chain
 from almoner.platform.database.postgres import PostgresServer
@@ -30,7 +30,7 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
     rounds = figures.count(25, 400)
     async with database.copied(postgres_server) as copy, serving(copy) as service:
         stop = asyncio.Event()
-        chainers = [Chainer(service.db, Telemetry()) for _ in range(CHAINERS)]
+        chainers = [ChainBuilder(service.db, Telemetry()) for _ in range(CHAINERS)]
         async with asyncio.TaskGroup() as chaining:
             for chainer in chainers:
                 chaining.create_task(chain_without_rest(chainer, stop))
@@ -68,12 +68,12 @@ async def write(db: Database, dice: random.Random, rounds: int) -> None:
         with suppress(ZeroDivisionError):
             async with db.write() as tx:
                 for _ in range(dice.randint(1, 3)):
-                    await audit.record(tx, dice.choice(SCOPES), KEY, "thing.done", "thing_1", address="192.0.2.1")
+                    await audit.record_entry(tx, dice.choice(SCOPES), KEY, "thing.done", "thing_1", address="192.0.2.1")
                 if dice.random() < 0.1:
                     raise ZeroDivisionError
 
 
-async def chain_without_rest(chainer: Chainer, stop: asyncio.Event) -> None:
+async def chain_without_rest(chainer: ChainBuilder, stop: asyncio.Event) -> None:
     """As fast as it can."""
     while not stop.is_set():
         await chainer.run_batch()

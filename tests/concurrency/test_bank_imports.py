@@ -74,7 +74,7 @@ async def donors(alone: Service, api: Client, count: int) -> list[Giving]:
 async def lines(alone: Service) -> list[BankLine]:
     """All lines."""
     async with alone.db.read() as tx:
-        return await bank_statements.newest_lines(tx, 1000, every=True)
+        return await bank_statements.list_lines(tx, 1000, every=True)
 
 
 async def consistent(alone: Service, arrived: int) -> None:
@@ -148,7 +148,7 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
                 tx, bank_statements.parse_file(content, None, None, alone.clock.now().date())[0], by="officer"
             )
     async with alone.db.read() as tx:
-        first, second = await bank_statements.open_lines(tx, None)
+        first, second = await bank_statements.open_line_ids(tx, None)
 
     async def look() -> bool:
         async with alone.db.write() as tx:

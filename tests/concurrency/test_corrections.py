@@ -39,7 +39,7 @@ async def unlisted(service: Service, api: Client, number: str) -> tuple[dict[str
 async def correct(service: Service, submission: UUID, number: str) -> None:
     """As the applicant does on the page."""
     async with service.db.write() as tx:
-        await submissions.correct_number(tx, ALL_PARTNERS, submission, "IRS", number)
+        await submissions.correct_registry_number(tx, ALL_PARTNERS, submission, "IRS", number)
 
 
 async def test_what_comes_to_rest_on_a_request_as_it_is_corrected_is_seen(service: Service, api: Client) -> None:
@@ -75,7 +75,7 @@ async def test_a_number_is_corrected_or_decided_about_and_never_stuck(service: S
         async def decide(request: UUID = request, who: str = who) -> None:
             async with service.db.write() as tx:
                 verdict = Decision("rejected", "other", who, "The number is another body's.")
-                await reviews.decide(tx, case, request, verdict)
+                await reviews.decide_review(tx, case, request, verdict)
 
         steps = [decide(), correct(service, submission, after)]
         done = await asyncio.gather(*(steps if round_ % 2 else steps[::-1]), return_exceptions=True)
@@ -99,7 +99,7 @@ async def reviews_again(service: Service, request: UUID) -> None:
         looked = await reviews.claim_for_review(tx, case, request, who)
         assert looked.claimed_by == who
     async with service.db.write() as tx:
-        await reviews.decide(tx, case, request, Decision("rejected", "other", who, "It is another body's."))
+        await reviews.decide_review(tx, case, request, Decision("rejected", "other", who, "It is another body's."))
 
 
 async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(service: Service, api: Client) -> None:
@@ -109,7 +109,7 @@ async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(servi
 
         async def look(request: UUID = request) -> None:
             async with service.db.write() as tx:
-                await evaluate.evaluate(tx, 0.9, request, "register_loaded")
+                await evaluate.evaluate_request(tx, 0.9, request, "register_loaded")
 
         steps = [look(), correct(service, submission, after)]
         await asyncio.gather(*(steps if round_ % 2 else steps[::-1]))

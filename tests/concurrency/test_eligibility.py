@@ -70,10 +70,10 @@ class Tries:
             )
 
     async def evaluate(self, tx: Tx, one: UUID) -> None:
-        await eligibility_evaluation.evaluate(tx, one, "organisation_changed")
+        await eligibility_evaluation.evaluate_subscription(tx, one, "organisation_changed")
 
     async def evaluate_first(self, tx: Tx, one: UUID) -> None:
-        await eligibility_evaluation.evaluate(tx, one, "created")
+        await eligibility_evaluation.evaluate_subscription(tx, one, "created")
 
     async def configure(self, tx: Tx, _: UUID) -> None:
         allowed = [code for code in CODES if self._chance.random() < 0.5]
@@ -81,12 +81,12 @@ class Tries:
         configuration = await configurations.find_default(tx, self._tenant.partner)
         assert configuration is not None
         change = ConfigurationInput(allowed_activity_sub_tags=ids or None)
-        await configurations.change(tx, self._tenant.partner, configuration.id, change)
+        await configurations.update(tx, self._tenant.partner, configuration.id, change)
 
     async def set_results(self, tx: Tx, one: UUID) -> None:
         outcomes: tuple[EligibilityStatus | None, ...] = ("pass", "fail", None)
         status = self._chance.choice(outcomes)
-        await eligibility.set_results(tx, self._tenant.partner, one, status, CODES[:1] if status else (), ())
+        await eligibility.simulate_results(tx, self._tenant.partner, one, status, CODES[:1] if status else (), ())
 
     async def cancel(self, tx: Tx, one: UUID) -> None:
         if self._chance.random() < 0.3:
@@ -165,7 +165,7 @@ async def histories(service: Service, tenant: Tenant) -> int:
         )
     for row in rows:
         moves = [tuple(move.split()) for move in row["moves"]]
-        assert all(SUBSCRIPTION.allows(*move) for move in moves)
+        assert all(SUBSCRIPTION.allows_transition(*move) for move in moves)
         assert [target for _, target in moves].count("cancelled") == (row["status"] == "cancelled"), "cancelled once"
         records = reported.get(row["id"], [])
         assert len(records) == row["told"], "told once for each new result"
@@ -175,7 +175,7 @@ async def histories(service: Service, tenant: Tenant) -> int:
         async with service.db.read() as tx:
             now = await eligibility.get(tx, tenant.partner, row["id"])
             stored = await eligibility.list_evaluations(tx, row["id"])
-        assert now.results.same_as(stored[-1].results if stored else NO_RESULTS), (
+        assert now.results.is_same_as(stored[-1].results if stored else NO_RESULTS), (
             "the results are those of the evidence"
         )
     return sum(map(len, reported.values()))

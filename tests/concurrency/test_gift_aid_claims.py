@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
+from almoner.giving.gift_aid.claims.domain import GiftAidClaim, GiftAidClaimError
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
@@ -21,7 +21,7 @@ async def tried(of: Cause) -> GiftAidClaim | None:
     """A draft, unless there is one or nothing to claim."""
     try:
         return (await of.draft()).claim
-    except ClaimRefused:
+    except GiftAidClaimError:
         return None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
-from almoner.access.members.domain import LastOwner
+from almoner.access.members.domain import LastOwnerRequired
 from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
 from almoner.platform.audit.log import Actor
@@ -55,7 +55,7 @@ async def _try(service: Service, tenant: Tenant, take: Take, person: UUID) -> bo
     try:
         async with service.db.write() as tx:
             await take(tx, tenant.partner, person)
-    except LastOwner:
+    except LastOwnerRequired:
         return False
     return True
 
@@ -72,7 +72,7 @@ async def test_the_owners_of_a_group_are_owners_too(service: Service, tenant: Te
         lambda tx: members.set_group_role(tx, tenant.partner, group.id, "finance", BY),
         lambda tx: _deactivate(tx, tenant.partner, other.id),
     ):
-        with pytest.raises(LastOwner):
+        with pytest.raises(LastOwnerRequired):
             async with service.db.write() as tx:
                 await change(tx)
 
@@ -84,8 +84,8 @@ async def test_the_same_member_added_by_32_at_once_is_in_the_group_once(service:
 
     async def add() -> int:
         async with service.db.write() as tx:
-            locked = await members.lock_group(tx, tenant.partner, group.id)
-            return (await members.add_to_group(tx, locked, [person.id])).group.version
+            locked = await members.get_group_for_update(tx, tenant.partner, group.id)
+            return (await members.add_people_to_group(tx, locked, [person.id])).group.version
 
     versions = await asyncio.gather(*(add() for _ in range(AT_ONCE)))
     assert set(versions) == {2}
@@ -111,7 +111,7 @@ async def test_groups_that_change_while_their_people_are_removed_end_without_the
 
     async def rename(number: int) -> None:
         async with service.db.write() as tx:
-            locked = await members.lock_group(tx, tenant.partner, groups[number % 3].id)
+            locked = await members.get_group_for_update(tx, tenant.partner, groups[number % 3].id)
             await members.update_group(tx, locked, profile={"displayName": f"G{number}"})
 
     await asyncio.gather(*(act(n) for n in range(AT_ONCE) for act in (remove, rename)))
@@ -130,7 +130,7 @@ async def test_an_owner_who_never_came_is_none_beside_one_who_can_sign_in(
     there = await somebody(service, realm, f"there-{uuid4()}", "owner")
     async with service.db.write() as tx:
         invited, _ = await members.invite(tx, tenant.partner, BY, f"typo-{uuid4()}@example.org", roles=["owner"])
-    with pytest.raises(LastOwner, match="the only active owner who can sign in"):
+    with pytest.raises(LastOwnerRequired, match="the only active owner who can sign in"):
         async with service.db.write() as tx:
             await take(tx, tenant.partner, there.id)
     async with service.db.write() as tx:

@@ -79,23 +79,23 @@ class Tries:
         one = self.chance.choice(self.made)
 
         async def look(tx: Tx) -> None:
-            await monitoring_evaluation.evaluate(tx, self.screener, one, "screening_changed")
+            await monitoring_evaluation.evaluate_subscription(tx, self.screener, one, "screening_changed")
 
-        await self.screener.run_with_lists(self.service.db, look)
+        await self.screener.run_with_watchlists(self.service.db, look)
 
     async def judge(self) -> None:
         async with self.service.db.write() as tx:
             waiting = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
             if waiting:
                 match = self.chance.choice(waiting)["subject_id"]
-                await matches.decide(tx, ALL_PARTNERS, match, self.chance.choice((SAME, OTHER)))
+                await matches.decide_match(tx, ALL_PARTNERS, match, self.chance.choice((SAME, OTHER)))
 
     async def configure(self) -> None:
         flags = tuple(category for category in CATEGORIES if self.chance.random() < 0.5)
         async with self.service.db.write() as tx:
             own = await configurations.find_default(tx, self.partner)
             assert own is not None
-            await configurations.change(tx, self.partner, own.id, ConfigurationInput(compliance_flags=flags))
+            await configurations.update(tx, self.partner, own.id, ConfigurationInput(compliance_flags=flags))
 
     async def load(self) -> None:
         named = [listing(number, name) for number, name in enumerate((AQSA, ZAVOD)) if self.chance.random() < 0.6]

@@ -76,7 +76,7 @@ async def test_who_cancels_while_a_request_is_accepted_leaves_it_watched(
             await monitoring.cancel(tx, owner.partner, uuid(alone, leaving["id"]))
 
     async with alone.db.write() as tx:
-        await monitoring_evaluation.evaluate(tx, Screener(), uuid(alone, coming["id"]), "created")
+        await monitoring_evaluation.evaluate_subscription(tx, Screener(), uuid(alone, coming["id"]), "created")
         left = asyncio.create_task(leave())
         await eventually(lambda: locked(alone))
     await left

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import SameOperator
+from almoner.access.operators.domain import SecondOperatorRequired
 from almoner.giving.banking.payment_files import service as payment_files
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import (
-    DisbursementRefused,
+    DisbursementError,
     PaidConfirmation,
     SecondConfirmationRequired,
 )
@@ -63,12 +63,12 @@ async def test_m11_a_payout_is_sent_once_whoever_makes_and_releases_files_at_onc
     ours = bank.own(tmp_path, "USD")
     tried = await asyncio.gather(*(bank.made(alone, ours) for _ in range(AT_ONCE)), return_exceptions=True)
     made = [one.file for one in tried if not isinstance(one, BaseException) and one.file is not None]
-    assert all(isinstance(one, PaymentFileRefused) for one in tried if isinstance(one, BaseException))
+    assert all(isinstance(one, PaymentFileError) for one in tried if isinstance(one, BaseException))
     assert [one.payments for one in made] == [3]
     done = await asyncio.gather(*(bank.released(alone, made[0]) for _ in range(AT_ONCE)), return_exceptions=True)
     written = [one for one in done if isinstance(one, bytes)]
     assert len(written) == 1, "a file goes to the bank once"
-    assert all(isinstance(one, PaymentFileRefused) for one in done if not isinstance(one, bytes))
+    assert all(isinstance(one, PaymentFileError) for one in done if not isinstance(one, bytes))
     async with alone.db.read() as tx:
         stored = await payment_files.get(tx, made[0].id)
         assert payment_files.released_content(tx, stored) == written[0]
@@ -110,7 +110,7 @@ async def test_m12_outside_a_file_a_payout_above_the_limit_takes_two_people_at_o
             await confirm(refused)
     two = PaidConfirmation(ada.id, limit, "seen", (bo.id, "seen too"))
     done = await asyncio.gather(*(confirm(two) for _ in range(AT_ONCE)), return_exceptions=True)
-    assert [one for one in done if not isinstance(one, DisbursementRefused)] == ["PAID"]
+    assert [one for one in done if not isinstance(one, DisbursementError)] == ["PAID"]
     assert await books.balanced(alone)
 
 
@@ -123,15 +123,15 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
     async def look() -> bool:
         async with alone.db.write() as tx:
             person, _ = await operators.authenticate(tx, ada.token)
-            _, seen = await disbursements.fingerprint_sent(tx, payout_id)
+            _, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
             approval = await operators.record_approval(
                 tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance"
             )
             return approval.second is not None
 
     looked = await asyncio.gather(*(look() for _ in range(AT_ONCE)), return_exceptions=True)
-    assert [one for one in looked if not isinstance(one, SameOperator)] == [False]
-    await disbursements_flows.confirm_in_sandbox(alone.db, payout_id)
+    assert [one for one in looked if not isinstance(one, SecondOperatorRequired)] == [False]
+    await disbursements_flows.confirm_paid_in_sandbox(alone.db, payout_id)
     assert (await payouts(partner))[0]["status"] == "PAID"
 
 
@@ -157,6 +157,6 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
                 return officer.done() or bool(await other.fetchval(WAITS))
 
         await eventually(waits)
-    with pytest.raises(PaymentFileRefused, match=r"confirmed or returned meanwhile|payouts to it wait now"):
+    with pytest.raises(PaymentFileError, match=r"confirmed or returned meanwhile|payouts to it wait now"):
         await officer
     assert await books.balanced(alone)

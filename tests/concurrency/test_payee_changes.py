@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccount, PayeeAccountError
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.payouts import settled, uuid_of, verified
@@ -17,7 +17,7 @@ ROUNDS = 6
 async def propose(service: Service, organisation: str, by: str) -> PayeeAccount:
     async with service.db.write() as tx:
         given = bank.proposal(service, organisation, iban=bank.OTHER_IBAN)
-        return await payee_bank_accounts.propose(tx, given, note="letter", by=by)
+        return await payee_bank_accounts.propose_account(tx, given, note="letter", by=by)
 
 
 async def approve(service: Service, account: PayeeAccount, by: str, number: str = bank.OTHER_IBAN) -> PayeeAccount:
@@ -29,12 +29,14 @@ async def test_a_proposal_beside_an_approval_is_known_for_the_change_that_it_is(
     for _ in range(ROUNDS):
         nonprofit = await factories.nonprofit(service)
         async with service.db.write() as tx:
-            first = await payee_bank_accounts.propose(tx, bank.proposal(service, nonprofit), note="letter", by="one")
+            first = await payee_bank_accounts.propose_account(
+                tx, bank.proposal(service, nonprofit), note="letter", by="one"
+            )
         _, second = await asyncio.gather(
             approve(service, first, "two", bank.IBAN), propose(service, nonprofit, "one"), return_exceptions=True
         )
         if isinstance(second, BaseException):
-            assert isinstance(second, PayeeAccountRefused), second  # before the approval: another one is proposed
+            assert isinstance(second, PayeeAccountError), second  # before the approval: another one is proposed
             second = await propose(service, nonprofit, "one")
         assert second.is_change
         assert (await approve(service, second, "two")).status == "proposed"
@@ -47,11 +49,11 @@ async def test_of_two_who_approve_at_once_each_counts_and_nobody_twice(service: 
         await bank.account(service, nonprofit)
         changed = await propose(service, nonprofit, "one")
         twice = await asyncio.gather(*(approve(service, changed, "two") for _ in range(2)), return_exceptions=True)
-        assert sorted(isinstance(one, PayeeAccountRefused) for one in twice) == [False, True]
+        assert sorted(isinstance(one, PayeeAccountError) for one in twice) == [False, True]
         others = await asyncio.gather(
             *(approve(service, changed, by) for by in ("three", "four")), return_exceptions=True
         )
-        assert sorted(isinstance(one, PayeeAccountRefused) for one in others) == [False, True]
+        assert sorted(isinstance(one, PayeeAccountError) for one in others) == [False, True]
         async with service.db.read() as tx:
             assert (await payee_bank_accounts.get(tx, changed.id)).status == "approved"
 
@@ -73,7 +75,7 @@ async def test_a_file_released_beside_a_change_pays_the_account_that_was_approve
         )
         assert isinstance(changed, PayeeAccount)
         if isinstance(content, BaseException):
-            assert isinstance(content, PaymentFileRefused), content
+            assert isinstance(content, PaymentFileError), content
             await bank.withdrawn(service, file)
         else:
             assert bank.IBAN.encode() in content

@@ -13,7 +13,7 @@ from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.checkout.donations.domain import InvalidState
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import books, factories
@@ -102,7 +102,7 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
     donation, organisation = uuid_of(service, "donation", made["id"]), uuid_of(service, "organisation", target)
     with suppress(InvalidState):
         async with service.db.write() as tx:
-            await reassignments.reassign(
+            await reassignments.reassign_donation(
                 tx,
                 ALL_PARTNERS,
                 donation,
@@ -116,7 +116,7 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
 
 async def give_back_all(service: Service, api: Client) -> None:
     for paid in await payouts(api, status="PAID"):
-        with suppress(DisbursementRefused):
+        with suppress(DisbursementError):
             await came_back(service, paid, "by chance")
             await release(service, paid["organisationId"])
 

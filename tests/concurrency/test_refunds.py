@@ -7,11 +7,11 @@ from typing import Any
 
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DisbursementBatch, InvalidState
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
@@ -111,7 +111,7 @@ async def part(service: Service, provider: FakeProvider, made: dict[str, Any], c
     with suppress(InvalidState, IncorrectParams):
         refund = await back.begun(service, made, minor)
         if how < 0.3:
-            with suppress(RefundNotPossible):
+            with suppress(RefundError):
                 async with service.db.write() as tx:
                     await refunds.mark_refused(tx, refund.id, "by chance", "tests")
         else:
@@ -122,7 +122,7 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
     donation, organisation = uuid_of(service, "donation", made["id"]), uuid_of(service, "organisation", target)
     with suppress(InvalidState):
         async with service.db.write() as tx:
-            await reassignments.reassign(
+            await reassignments.reassign_donation(
                 tx,
                 ALL_PARTNERS,
                 donation,
@@ -136,6 +136,6 @@ async def reassign(service: Service, made: dict[str, Any], target: str) -> None:
 
 async def give_back_all(service: Service, api: Client) -> None:
     for paid in await payouts(api, status="PAID"):
-        with suppress(DisbursementRefused):
+        with suppress(DisbursementError):
             await support.came_back(service, paid, "by chance")
             await support.release(service, paid["organisationId"])

@@ -11,9 +11,9 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    ClaimedByAnother,
     Decision,
     EvidenceNotShown,
+    ReviewClaimedByAnother,
     ReviewNotOpen,
     ReviewRefused,
 )
@@ -48,7 +48,7 @@ async def test_of_two_who_decide_at_the_same_moment_one_wins(
         service.clock.advance_wall(minutes=16)
         *reported, looked = await asyncio.gather(tried(one.accept(first)), tried(one.reject(first)), one.look(second))
         if looked.claimed_by == second.id:
-            assert set(reported) == {ClaimedByAnother.__name__}
+            assert set(reported) == {ReviewClaimedByAnother.__name__}
             assert await tried(one.reject(second)) == "decided"
         else:
             assert sorted(reported) == [ReviewNotOpen.__name__, "decided"]
@@ -65,7 +65,7 @@ async def test_of_all_who_look_at_once_one_holds_it_and_that_one_decides(
     [holder] = {seen.claimed_by for seen in looked}
     reported = await asyncio.gather(*(tried(one.accept(person)) for person in people))
     assert Counter(reported)["decided"] == 1
-    assert set(reported) <= {"decided", ClaimedByAnother.__name__, ReviewNotOpen.__name__}
+    assert set(reported) <= {"decided", ReviewClaimedByAnother.__name__, ReviewNotOpen.__name__}
     assert reported[[person.id for person in people].index(holder or "")] == "decided"
     [stored] = (await one.history()).decisions
     assert stored.decision.by == holder
@@ -99,7 +99,7 @@ async def test_reasons_that_come_meanwhile_are_lost_to_nobody(
 async def asks(one: Waiting) -> None:
     """As the subject's slice does."""
     async with one.service.db.write() as tx:
-        assert await one.case.lock(tx, one.subject.id)
+        assert await one.case.lock_subject(tx, one.subject.id)
         await reviews.request_review(tx, one.subject, ["register_changed"])
 
 
@@ -108,8 +108,8 @@ async def test_rules_and_a_person_at_once_end_it_once(service: Service, api: Cli
 
     async def by_rule(one: Waiting) -> None:
         async with service.db.write() as tx:
-            assert await one.case.lock(tx, one.subject.id)
-            history = await reviews.history_of(tx, one.subject)
+            assert await one.case.lock_subject(tx, one.subject.id)
+            history = await reviews.review_history_of(tx, one.subject)
             if history.open:  # its own lifecycle would say so
                 decision = Decision("rejected", "no_response", "rules", "Out of time")
                 await one.case.reject(tx, ALL_PARTNERS, one.subject.id, decision)

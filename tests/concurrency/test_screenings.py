@@ -29,7 +29,7 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:
     asked = SubjectDetails("organisation", (AQSA,), ("USA",))
-    await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
+    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
 
 
 async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_who_is_compared_during_a_load_meets_it(alone: Service, tmp_path: 
     )
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.get_result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_screening_result(tx, one)).status("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 
@@ -69,7 +69,7 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
     await asyncio.gather(*(look(alone, screener, one) for one in who[4:]))
     await alone.drain()
     async with alone.db.read() as tx:
-        found = [(await matches.get_result(tx, one)).status("sanction") for one in who]
+        found = [(await matches.get_screening_result(tx, one)).status("sanction") for one in who]
     assert found == ["open"] * SUBJECTS
 
 
@@ -79,7 +79,7 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
     who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await look(alone, Screener(), who)
     async with alone.db.read() as tx:
-        (match,) = (await matches.get_result(tx, who)).matches
+        (match,) = (await matches.get_screening_result(tx, who)).matches
 
     async def decide(number: int) -> bool:
         verdict = Decision("accepted", None, f"operator_{number}", "Seen")
@@ -87,7 +87,7 @@ async def test_one_of_many_decides_a_match(alone: Service, tmp_path: Path) -> No
             verdict = Decision("rejected", "not_the_same", f"operator_{number}", "Seen")
         try:
             async with alone.db.write() as tx:
-                await matches.decide(tx, ALL_PARTNERS, match.id, verdict)
+                await matches.decide_match(tx, ALL_PARTNERS, match.id, verdict)
         except ReviewNotOpen:
             return False
         return True
@@ -103,5 +103,5 @@ async def test_one_record_compared_at_once_by_many_has_each_match_once(alone: Se
     who = ScreenedSubject("organisation", UUID(int=1), partner.id)
     await asyncio.gather(*(look(alone, screener, who) for _ in range(8)))
     async with alone.db.read() as tx:
-        assert len((await matches.get_result(tx, who)).matches) == 1
+        assert len((await matches.get_screening_result(tx, who)).matches) == 1
         assert await tx.fetchval("select count(*) from review where kind = 'match'") == 1

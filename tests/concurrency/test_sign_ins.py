@@ -62,7 +62,7 @@ async def test_one_recovery_code_counts_once(service: Service, tenant: Tenant) -
     await who.add_app()
     async with service.db.write() as tx:
         code, *_ = await account.create_recovery_codes(tx, who.person, who.home)
-    assert await at_once(who, lambda tx: recovery.use_code(tx, who.person, code)) == 1
+    assert await at_once(who, lambda tx: recovery.consume_code(tx, who.person, code)) == 1
 
 
 async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: Tenant) -> None:
@@ -82,7 +82,7 @@ async def test_one_answer_of_a_passkey_signs_in_once(service: Service, tenant: T
 
     assert sum(await asyncio.gather(*(enter() for _ in range(AT_ONCE)))) == 1
     async with service.db.read() as tx:
-        assert len(await sign_ins.of_person(tx, who.person)) == 1
+        assert len(await sign_ins.list_of_person(tx, who.person)) == 1
 
 
 async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> None:
@@ -92,7 +92,7 @@ async def test_one_link_sets_one_password(service: Service, tenant: Tenant) -> N
 
     async def choose(number: int) -> int | None:
         try:
-            await links.set_password(service.db, token, "invitation", f"{NEW} {number}", who.home)
+            await links.set_password_by_link(service.db, token, "invitation", f"{NEW} {number}", who.home)
         except LinkClosed:
             return None
         return number
@@ -177,9 +177,9 @@ async def waits_for_somebody(service: Service) -> bool:
 @pytest.fixture
 def slow_hashes() -> Iterator[None]:
     """A quarter of today's cost: long enough for the loop to do something beside."""
-    hashing.set_cost(hashing.HashCost(passes=1, kibibytes=hashing.CURRENT_COST.kibibytes // 2))
+    hashing.set_hash_cost(hashing.HashCost(passes=1, kibibytes=hashing.CURRENT_COST.kibibytes // 2))
     yield
-    hashing.set_cost(LEAST_COST)
+    hashing.set_hash_cost(LEAST_COST)
 
 
 async def test_two_hashes_are_made_at_a_time_and_a_flood_is_turned_away(service: Service, slow_hashes: None) -> None:
@@ -239,5 +239,5 @@ async def test_deactivation_under_load_ends_sign_ins_at_once(service: Service, t
     await asyncio.gather(*load)
     assert max(started) < committed
     async with service.db.read() as tx:
-        listed = await sign_ins.of_person(tx, who.person)
+        listed = await sign_ins.list_of_person(tx, who.person)
     assert {one.end_reason for one in listed} == {"deactivated"}

@@ -92,13 +92,13 @@ class Ends:
         one, screener = self.id("monitoringsubscription", "monitoringSubscriptionId"), Screener()
         async with self.service.db.write() as tx:
             await self._adopt(tx, "monitoring_subscription", one)
-            await monitoring_evaluation.evaluate(tx, screener, one, "request_decided")
+            await monitoring_evaluation.evaluate_subscription(tx, screener, one, "request_decided")
 
     async def judge(self) -> None:
         one = self.id("eligibilitysubscription", "eligibilitySubscriptionId")
         async with self.service.db.write() as tx:
             await self._adopt(tx, "eligibility_subscription", one)
-            await eligibility_evaluation.evaluate(tx, one, "created")
+            await eligibility_evaluation.evaluate_subscription(tx, one, "created")
 
     async def verify(self) -> None:
         one = self.id("agentverification", "agentVerificationId")
@@ -122,7 +122,7 @@ class Ends:
     async def evaluate(self) -> None:
         """What the job does."""
         async with self.service.db.write() as tx:
-            await submission_evaluation.evaluate(tx, self.id("validationsubmission", "id"))
+            await submission_evaluation.evaluate_submission(tx, self.id("validationsubmission", "id"))
 
 
 async def begun(service: Service, api: Client, restricted: str, outcomes: dict[Check, CheckStatus]) -> Ends:

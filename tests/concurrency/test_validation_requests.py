@@ -42,8 +42,8 @@ def steps(chance: random.Random, partner: Partner, base: int) -> dict[str, Step]
             tx, ALL_PARTNERS, one, Decision("accepted", None, "tests", "Chance")
         ),
         "reject": lambda tx, one: validation_requests.reject(tx, partner, one, rejected()),
-        "evaluate": lambda tx, one: evaluate.evaluate(tx, THRESHOLD, one, "register_loaded"),
-        "test value": lambda tx, one: evaluate.evaluate(
+        "evaluate": lambda tx, one: evaluate.evaluate_request(tx, THRESHOLD, one, "register_loaded"),
+        "test value": lambda tx, one: evaluate.evaluate_request(
             tx, THRESHOLD, one, "created", chance.choice(list(ACTIONS.values()))
         ),
     }
@@ -80,11 +80,11 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     moves, reported = await history(service, tenant.partner)
     for request_id, arrows in moves.items():
         assert len(arrows) <= 1, "decided once"
-        assert all(REQUEST.allows(*arrow) for arrow in arrows)
+        assert all(REQUEST.allows_transition(*arrow) for arrow in arrows)
         assert [record["kind"] for record in reported[request_id]] == [target for _, target in arrows], "told once"
         async with service.db.read() as tx:
             record = await validation_requests.get(tx, tenant.partner, request_id)
-            asked = await reviews.history_of(tx, validation_requests.subject_of(record))
+            asked = await reviews.review_history_of(tx, validation_requests.review_subject_of(record))
         assert record.status == (arrows[0][1] if arrows else "pending")
         assert [one.decision.verdict for one in asked.decisions] == [target for _, target in arrows]
         assert asked.open is None or not arrows

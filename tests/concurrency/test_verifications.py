@@ -59,7 +59,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
     for organisation in organisations:
         await factories.verification(service, api, organisation=organisation)
     screener = Screener()
-    await screener.reload(service.db)
+    await screener.reload_watchlists(service.db)
     attempts = steps(chance, tenant.partner, organisations, WatchlistScreening(screener))
     seen: Counter[str] = Counter()
 
@@ -95,7 +95,7 @@ async def test_s1_random_steps_by_eight_writers_take_no_forbidden_way(
         status = "pending"
         for source, target in arrows:
             assert source == status
-            assert VERIFICATION.allows(source, target)
+            assert VERIFICATION.allows_transition(source, target)
             status = target
         records = reported[verification_id]
         stations = pairwise(record["status"]["type"] for record in records)

@@ -62,12 +62,12 @@ async def hosts(request: pytest.FixtureRequest) -> AsyncIterator[MailHosts]:
 
 
 async def test_a_domain_with_a_mail_host_takes_mail(hosts: MailHosts) -> None:
-    assert await hosts.takes_mail("charity.org") is True
+    assert await hosts.accepts_mail("charity.org") is True
 
 
 @pytest.mark.parametrize("domain", ["nobody.invalid", "invalid"])
 async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHosts, domain: str) -> None:
-    assert await hosts.takes_mail(domain) is False
+    assert await hosts.accepts_mail(domain) is False
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ async def test_a_domain_that_cannot_exist_takes_none(hosts: MailHosts, domain: s
 )
 async def test_what_the_domain_name_system_says(domain: str, takes: bool | None) -> None:
     async with name_server() as port:
-        assert await DnsMailHosts(["127.0.0.1"], port).takes_mail(domain) is takes
+        assert await DnsMailHosts(["127.0.0.1"], port).accepts_mail(domain) is takes
 
 
 async def test_nobody_who_answers_is_no_answer() -> None:
-    assert await DnsMailHosts([], 53).takes_mail("charity.org") is None
+    assert await DnsMailHosts([], 53).accepts_mail("charity.org") is None

@@ -15,7 +15,7 @@ from httpx2 import Client
 from scim2_client.engines.httpx2 import SyncSCIMClient
 from scim2_tester import CheckResult, Status, check_server
 
-from almoner.cli.serve import answer
+from almoner.cli.serve import serve_application
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, USER, ScimClient, bulk, group, shown, user
 from tests.support.service import Service, serving
@@ -33,7 +33,7 @@ async def on_loopback(database: TestDatabase) -> AsyncIterator[Service]:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # the loop sets it on sockets of its own alone
         stop = asyncio.Event()
         async with serving(database, port=listening.getsockname()[1]) as service, asyncio.TaskGroup() as group_:
-            group_.create_task(answer(service.app, [listening], stop))
+            group_.create_task(serve_application(service.app, [listening], stop))
             yield service
             stop.set()
 

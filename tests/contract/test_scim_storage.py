@@ -9,7 +9,7 @@ from scim2_models import Bulk, ETag, Filter, ScimProvider, Sort
 from scim2_server.storage import ScimStorage
 from scim2_server.testing import AsyncScimStorageContract, BlockingStorage
 
-from almoner.platform.database.transactions import Database, connect
+from almoner.platform.database.transactions import Database, open_database
 from tests.support import scim_rows
 from tests.support.database import TestDatabase
 
@@ -20,7 +20,7 @@ Connected: TypeAlias = tuple[asyncio.Runner, Database]
 def connected(session_database: TestDatabase) -> Iterator[Connected]:
     """One connection, which has planned what it is asked, and the loop that it belongs to."""
     with asyncio.Runner() as runner:
-        db = runner.run(connect(session_database.dsn, scim_rows.deployment(), size=1))
+        db = runner.run(open_database(session_database.dsn, scim_rows.deployment(), size=1))
         yield runner, db
         runner.run(db.close())
 

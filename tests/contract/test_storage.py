@@ -16,8 +16,8 @@ from obstore.store import MemoryStore
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.adapters.storage_objects import ObjectStorage, open_storage
 from almoner.platform.crypto import DecryptionFailed, Vault
-from almoner.platform.files.storage import SEGMENT, BlobMissing, Blobs, Storage, StorageUnavailable
-from almoner.validation.applications.documents.ports import NoScanner, Scanner, ScannerUnavailable
+from almoner.platform.files.storage import SEGMENT, BlobMissing, BlobStore, Storage, StorageUnavailable
+from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable, NoMalwareScanner
 from tests.support import clamd
 
 Make = Callable[[Path], Storage]
@@ -36,8 +36,8 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
 
 
 @pytest.fixture
-def blobs(storage: Storage) -> Blobs:
-    return Blobs(storage, Vault(bytes(32)))
+def blobs(storage: Storage) -> BlobStore:
+    return BlobStore(storage, Vault(bytes(32)))
 
 
 async def whole(parts: AsyncIterator[bytes]) -> bytes:
@@ -50,19 +50,19 @@ async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("size", [0, 1, SEGMENT - 1, SEGMENT, SEGMENT + 1, 5_242_880, 3 * SEGMENT])
-async def test_what_is_put_is_read(blobs: Blobs, size: int) -> None:
+async def test_what_is_put_is_read(blobs: BlobStore, size: int) -> None:
     content = os.urandom(size)
     key = await blobs.put(BytesIO(content))
     assert await whole(blobs.read(key)) == content
     assert key != await blobs.put(BytesIO(content))
 
 
-async def test_what_lies_there_is_sealed(storage: Storage, blobs: Blobs) -> None:
+async def test_what_lies_there_is_sealed(storage: Storage, blobs: BlobStore) -> None:
     key = await blobs.put(BytesIO(b"the secret of the file" * 1000))
     assert b"secret" not in await whole(storage.get(key))
 
 
-async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: Storage, blobs: Blobs) -> None:
+async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: Storage, blobs: BlobStore) -> None:
     key = await blobs.put(BytesIO(os.urandom(SEGMENT * 2 + 10)))
     sealed = await whole(storage.get(key))
     one = 8 + (int.from_bytes(sealed[4:8]) >> 1)  # the head and the first segment
@@ -89,10 +89,10 @@ async def test_nothing_is_altered_moved_or_cut_off_unseen(storage: Storage, blob
     await storage.remove(key)
     await storage.put(key, pieces(sealed))
     with pytest.raises(DecryptionFailed):
-        await whole(Blobs(storage, Vault(bytes(31) + b"x")).read(key))
+        await whole(BlobStore(storage, Vault(bytes(31) + b"x")).read(key))
 
 
-async def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: Blobs) -> None:
+async def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: BlobStore) -> None:
     key = await blobs.put(BytesIO(b"x"))
     for _ in range(2):
         await blobs.remove(key)
@@ -100,7 +100,7 @@ async def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: Blobs) ->
         await whole(blobs.read(key))
 
 
-async def test_all_are_listed_with_their_age(blobs: Blobs) -> None:
+async def test_all_are_listed_with_their_age(blobs: BlobStore) -> None:
     assert [listed async for listed in blobs.list_blobs()] == []
     keys = {await blobs.put(BytesIO(b"x")) for _ in range(60)}
     found = {listed.key: listed.since async for listed in blobs.list_blobs()}
@@ -120,7 +120,7 @@ async def test_a_failed_put_leaves_nothing(storage: Storage) -> None:
 
 async def test_a_folder_that_cannot_be_reached_is_away() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        storage = Blobs(open_storage(None, Path(folder) / "in"), Vault(bytes(32)))
+        storage = BlobStore(open_storage(None, Path(folder) / "in"), Vault(bytes(32)))
         (Path(folder) / "in").rmdir()
         (Path(folder) / "in").touch()
         with pytest.raises(StorageUnavailable):
@@ -152,15 +152,15 @@ async def test_u5_a_scanner_tells_the_virus_of_the_tests_from_others(daemon: cla
 )
 async def test_u5_a_scanner_that_does_not_say_clean_has_not_scanned(daemon: clamd.Daemon, answer: bytes) -> None:
     daemon.answer = answer
-    with pytest.raises(ScannerUnavailable):
+    with pytest.raises(MalwareScannerUnavailable):
         await ClamdScanner(daemon.url).scan(pieces(b"x"))
 
 
 async def test_u5_a_scanner_that_is_away_is_down(tmp_path: Path) -> None:
     async with clamd.running() as gone:
         pass
-    scanners: tuple[Scanner, ...] = (ClamdScanner(gone.url), ClamdScanner(f"clamd://{tmp_path}/nobody"))
+    scanners: tuple[MalwareScanner, ...] = (ClamdScanner(gone.url), ClamdScanner(f"clamd://{tmp_path}/nobody"))
     for scanner in scanners:
-        with pytest.raises(ScannerUnavailable):
+        with pytest.raises(MalwareScannerUnavailable):
             await scanner.scan(pieces(b"x"))
-    assert await NoScanner().scan(pieces(b"x")) is None
+    assert await NoMalwareScanner().scan(pieces(b"x")) is None

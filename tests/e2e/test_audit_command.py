@@ -27,8 +27,8 @@ async def test_v8_the_log_is_signed_proved_and_read(empty_database: TestDatabase
         log = await begun(service, folder)
         async with service.db.write() as tx:
             operator = Actor("operator", "sandbox_operator_1")
-            await audit.record(tx, audit.DEPLOYMENT, operator, "gate.opened", "gate_1", address="192.0.2.9")
-            await audit.record(tx, tenant.partner.id, Actor("machine", "root"), "partner.created", "partner_1")
+            await audit.record_entry(tx, audit.DEPLOYMENT, operator, "gate.opened", "gate_1", address="192.0.2.9")
+            await audit.record_entry(tx, tenant.partner.id, Actor("machine", "root"), "partner.created", "partner_1")
         status, stated = await typed("audit", "sign")
         assert (status, "3 signed heads exported" in stated) == (0, True), stated
         status, stated = await typed("audit", "verify")
@@ -118,7 +118,7 @@ async def test_v8_an_export_is_checked_with_the_public_key_alone(empty_database:
     vault, ids = service.db.deployment.vault, service.db.deployment.ids
     for sequence, after in ((6, timedelta()), (7, timedelta(days=-1))):  # signed with the key, but another chain
         head = audit_heads.SignedHead(log.scope, sequence, bytes(32), service.clock.now() + after, b"")
-        signature = audit_heads.signing_key(vault).sign(head.line(ids).message())
+        signature = audit_heads.signing_key(vault).sign(head.to_exported_head(ids).signed_message())
         audit_heads.append_heads(folder, ids, [replace(head, signature=signature)])
         assert (check()[0], "contradict each other" in check()[1]) == (1, True)
         log.file.write_bytes(good)

@@ -279,7 +279,7 @@ async def settlements_and_held_money(world: World) -> None:
     gift = await factories.donation(world.service, world.api)
     unsent = await refunds.begun(world.service, gift)
     async with world.service.db.write() as tx:
-        await refunding.record_refused(tx, unsent.id, "the card is closed")
+        await refunding.record_provider_refusal(tx, unsent.id, "the card is closed")
     await world.does("refunds", "resolve", world.text("refund", unsent.id), *NOTE)
     for what in ("mark-won", "mark-lost", "refresh"):
         disputed = await factories.donation(world.service, world.api)

@@ -54,7 +54,7 @@ async def heard(almoner: Type, folder: Path, *entries: Entry, name: str = "S1") 
 async def line(service: Service, name: str) -> str:
     """A line as officers name it, by the bank's name of it."""
     async with service.db.read() as tx:
-        found = await bank_statements.newest_lines(tx, 100, every=True)
+        found = await bank_statements.list_lines(tx, 100, every=True)
         return next(tx.ids.text("bankline", one.id) for one in found if one.movement.reference == name)
 
 
@@ -63,7 +63,7 @@ async def measured(service: Service, *expected: str) -> None:
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(service.services, "server", stop))
-        metrics = service.services.telemetry.exposition
+        metrics = service.services.telemetry.render_metrics
         await eventually(lambda: all(one.encode() in metrics() for one in expected), within=30)
         stop.set()
 
@@ -120,7 +120,7 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     assert reported.count("0 h") == 3
     kinds = ("provider_line", "bank_statement_line", "provider_payout")
     await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
-    assert service.services.telemetry.exposition().count(b"almoner_unreconciled_oldest_seconds{") == 4
+    assert service.services.telemetry.render_metrics().count(b"almoner_unreconciled_oldest_seconds{") == 4
 
 
 async def test_m7_what_was_refused_is_listed_with_what_was_said(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from almoner.platform.reference.content import Content, Operation
+from almoner.platform.reference.content import Operation, ReferenceContent
 from tests.support.eventually import eventually
 from tests.support.running import Running
 
@@ -135,7 +135,7 @@ FINDS_NONE = {"hasGiftAid": '"not_found"'}
 
 def test_every_example_of_the_reference(sandbox: Running) -> None:
     with urllib.request.urlopen(f"{sandbox.base_url}/openapi.json") as answer:
-        content = Content(json.load(answer))
+        content = ReferenceContent(json.load(answer))
     start = f"api={content.server}\nkey={sandbox.secret_key}\n"
     operations = in_order([operation for group in content.groups for operation in group.operations])
     assert len(operations) > 30

@@ -34,7 +34,7 @@ def partner(service: Service, tenant: Tenant) -> str:
 async def found(service: Service, tenant: Tenant, name: str) -> Person | None:
     """The member with a user name."""
     async with service.db.read() as tx:
-        return await people.find_by_name(tx, member_realm(tenant.partner), name)
+        return await people.find_by_user_name(tx, member_realm(tenant.partner), name)
 
 
 async def recorded(service: Service, tenant: Tenant) -> list[tuple[str, str, Any]]:
@@ -57,7 +57,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     link = next(line.split()[1] for line in printed.splitlines() if line.startswith("invitation"))
     assert link.startswith(f"{service.db.deployment.links.pages}/account/{partner}/invitation?token=")
     async with service.db.read() as tx:
-        opened, invited = await links.open_link(tx, link.partition("token=")[2], "invitation")
+        opened, invited = await links.get_open_link(tx, link.partition("token=")[2], "invitation")
         # The command lives in real time, and the service of the tests in its own: the mail waits for its moment.
         waiting = await tx.fetchval(
             "select count(*) from job where kind = 'letters.send' and payload ->> 'link' = $1", str(opened.id)

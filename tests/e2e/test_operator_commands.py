@@ -11,7 +11,7 @@ import pytest
 import almoner
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
-from almoner.access.operators.domain import token_lifetime
+from almoner.access.operators.domain import parse_token_lifetime
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
 from almoner.platform.audit import log as audit
@@ -55,7 +55,7 @@ async def token_of(service: Service, operator_id: str, name: str, days: int = 90
         person = await people.get(tx, OPERATORS, uuid_of(service, "operator", operator_id))
         by = AuditContext(Actor("operator", operator_id), None)
         return Operator(
-            operator_id, name, (await operators.create_token(tx, by, person, "short", token_lifetime(days)))[1]
+            operator_id, name, (await operators.create_token(tx, by, person, "short", parse_token_lifetime(days)))[1]
         )
 
 

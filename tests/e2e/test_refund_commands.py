@@ -114,7 +114,7 @@ async def test_what_a_provider_refused_waits_for_a_person(
     for made in (anew, rests):
         started = await refunds.begun(service, made, 1000)
         async with service.db.write() as tx:
-            await refunding.record_refused(tx, started.id, "the card is closed")
+            await refunding.record_provider_refusal(tx, started.id, "the card is closed")
         names.append(service.db.deployment.ids.text("refund", started.id))
     listed = (await almoner("refunds", "failed"))[1]
     for name in names:
@@ -143,4 +143,4 @@ async def measured(service: Service) -> str:
     """What a worker measures of it."""
     async with service.db.read() as tx:
         service.services.telemetry.refunds_refused.set(await refunding.count_unsent(tx))
-    return service.services.telemetry.exposition().decode()
+    return service.services.telemetry.render_metrics().decode()

@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A way through all pages in every offered language among the long figures, else in one of each kind."""
     if "spoken_language" in metafunc.fixturenames:
-        languages = TranslationCatalogues().offered if metafunc.config.getoption("--soak") else KINDS
+        languages = TranslationCatalogues().offered_languages if metafunc.config.getoption("--soak") else KINDS
         metafunc.parametrize("spoken_language", languages)
 
 

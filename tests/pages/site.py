@@ -13,9 +13,9 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from starlette.types import ASGIApp
 
-from almoner.cli.ports import listen
-from almoner.cli.serve import answer
-from almoner.provider_test.app import ProviderTest
+from almoner.cli.ports import open_listening_sockets
+from almoner.cli.serve import serve_application
+from almoner.provider_test.app import SimulatedProvider
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -46,7 +46,7 @@ class Site:
     """The running pages. ``seen`` holds what browsers asked for: method, address and Referer of every request."""
 
     service: Service
-    provider: ProviderTest
+    provider: SimulatedProvider
     api: Client
     browser: Browser
     base_url: str
@@ -124,7 +124,7 @@ async def open_browser(*arguments: str) -> AsyncIterator[Browser]:
 @asynccontextmanager
 async def _served(app: ASGIApp, port: int) -> AsyncIterator[None]:
     stop = asyncio.Event()
-    task = asyncio.create_task(answer(app, listen("localhost", port), stop))
+    task = asyncio.create_task(serve_application(app, open_listening_sockets("localhost", port), stop))
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, findings
 from tests.support import agents, factories
 
-LANGUAGES = TranslationCatalogues().offered
+LANGUAGES = TranslationCatalogues().offered_languages
 _numbers = count(1)
 
 

@@ -13,7 +13,7 @@ from tests.support.client import data
 from tests.support.hostile_pdfs import pdf
 from tests.support.submissions import applied, configured, ended, shown
 
-LANGUAGES = TranslationCatalogues().offered
+LANGUAGES = TranslationCatalogues().offered_languages
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 800}}
 REFUSED = "test_reject_not_eligible"
 _numbers = count(1)

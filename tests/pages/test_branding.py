@@ -32,7 +32,7 @@ def logo(width: int = 900, height: int = 300) -> bytes:
 async def branded(site: Site, *, colour: str | None = None, with_logo: bool = False, **body: Any) -> dict[str, Any]:
     """A session of a partner of its own that has a brand."""
     tenant = await site.service.tenant()
-    picture = await images.reencode(logo(), longest_side=320) if with_logo else None
+    picture = await images.reencode_image(logo(), longest_side=320) if with_logo else None
     async with site.service.db.write() as tx:
         await partners.set_brand(tx, tenant.partner, colour=colour, logo=picture)
     client: Client = site.service.client(tenant.secret)
@@ -88,7 +88,7 @@ async def test_the_logo_names_the_partner_and_the_heading_the_nonprofit(site: Si
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_h8_the_nonprofits_own_logo_stands_above_its_name(site: Site, scheme: Literal["light", "dark"]) -> None:
     session = await branded(site, with_logo=True, name="Capital Area Food Bank")
-    picture = await images.reencode(logo(), longest_side=320)
+    picture = await images.reencode_image(logo(), longest_side=320)
     async with site.service.db.write() as tx:
         organisation = tx.ids.parse("organisation", session["organisationId"])
         assert organisation is not None
@@ -121,7 +121,7 @@ async def test_a_brand_changes_in_parts_and_goes_as_a_whole(site: Site) -> None:
     async with site.service.db.write() as tx:
         first = await partners.get(tx, partner)
         assert first.brand_colour == "#aabbcc"
-        changed = await partners.set_brand(tx, partner, logo=await images.reencode(logo(60, 60)))
+        changed = await partners.set_brand(tx, partner, logo=await images.reencode_image(logo(60, 60)))
         assert (changed.brand_colour, changed.brand_logo != first.brand_logo) == ("#aabbcc", True)
         assert await tx.fetchval("select count(*) from media where key = $1", first.brand_logo) == 0
         assert await partners.clear_brand(tx, partner) == await partners.get(tx, partner)
@@ -135,7 +135,7 @@ async def test_what_cannot_be_a_brand_is_refused(site: Site) -> None:
     noisy = Pillow.effect_noise((1000, 1000), 90).convert("RGBA")
     written = BytesIO()
     noisy.save(written, "PNG")
-    heavy = await images.reencode(written.getvalue())
+    heavy = await images.reencode_image(written.getvalue())
     async with site.service.db.write() as tx:
         with pytest.raises(ValueError, match="Use a simpler image"):
             await partners.set_brand(tx, session["partner"], logo=heavy)

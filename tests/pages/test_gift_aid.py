@@ -108,7 +108,7 @@ async def test_gift_aid_is_offered_for_pounds_to_uk_charities_alone(
 
 
 @pytest.mark.usefixtures("axe")
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_h8_h9_the_statement_stays_in_english_and_is_explained(site: Site, language: str) -> None:
     async with site.donor(viewport={"width": 320, "height": 700}) as page:
         await opened(site, page, language=language)

@@ -61,7 +61,7 @@ async def test_h8_axe_finds_nothing_on_the_page_of_an_account(
     made, mail = await asked(site.service, site.api, name="Hill Road Relief", country=COUNTRIES[language])
     await simulate(site.api, made, "succeed_check", type="organisation_confirmation")
     async with site.service.db.write() as tx:
-        await payee_bank_accounts.propose(
+        await payee_bank_accounts.propose_account(
             tx, bank.proposal(site.service, made["organisationId"]), note="letter", by="one"
         )
     await site.service.drain()

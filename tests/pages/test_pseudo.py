@@ -125,7 +125,7 @@ async def test_h9_no_word_that_a_donor_meets_is_outside_the_catalogues(
     session = await strict.session(name="Q Q")
     async with strict.service.db.write() as tx:
         [account] = await partners.list_accounts(tx)
-        await partners.set_brand(tx, Partner(account.id), logo=await images.reencode(logo(), longest_side=320))
+        await partners.set_brand(tx, Partner(account.id), logo=await images.reencode_image(logo(), longest_side=320))
     async with strict.donor(**PHONE) as page:
         await page.goto(f"{strict.base_url}/give/{session['id']}")
         await reader.shown(page)
@@ -208,7 +208,7 @@ def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues,
     pages = PageRenderer(site.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     language = pages.language(None)
     for kind in sorted(TITLED):
-        shown = pages.message(kind, language, status=200, organisation="Q", moment="1")
+        shown = pages.render_message(kind, language, status=200, organisation="Q", moment="1")
         reader.page(bytes(shown.body).decode())
 
 
@@ -219,7 +219,7 @@ def walk_refunds(site: Site, catalogues: TranslationCatalogues, reader: Reader) 
     for reason in (key.removeprefix("refund.why.") for key in KEYS if key.startswith("refund.why.")):
         assert reason in list(UnallocatedReason)
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
-        html, text = (pages.text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
+        html, text = (pages.render_text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
 
 
@@ -229,7 +229,7 @@ def walk_refunds_of_gifts(site: Site, catalogues: TranslationCatalogues, reader:
     language = pages.language(None)
     for left in ("1", None):
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "link": "https://q", "reference": "1"}
-        html, text = (pages.text(f"gift_refund.{form}", language, **facts) for form in ("html", "txt"))
+        html, text = (pages.render_text(f"gift_refund.{form}", language, **facts) for form in ("html", "txt"))
         reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
 
 
@@ -240,7 +240,8 @@ def walk_reassignments(site: Site, catalogues: TranslationCatalogues, reader: Re
     named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference"), "Q")
     for why in (key for key in KEYS if key.startswith("reassigned.why.")):
         html, text = (
-            pages.text(f"reassigned.{form}", language, why=why, link="https://q", **named) for form in ("html", "txt")
+            pages.render_text(f"reassigned.{form}", language, why=why, link="https://q", **named)
+            for form in ("html", "txt")
         )
         reader.mail({"html": html, "text": text, "subject": language.text("reassigned.subject", organisation="Q")})
 
@@ -276,7 +277,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
         await reader.shown(page)
     pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     for kind in ("agent.expired", "agent.closed", "agent.replaced", "agent.unknown", "agent.broken", "answer.closed"):
-        reader.page(bytes(pages.message(kind, pages.language(None), status=200).body).decode())
+        reader.page(bytes(pages.render_message(kind, pages.language(None), status=200).body).decode())
     assert reader.seen <= WORDS
     assert OF_AGENTS - reader.seen == set()
 
@@ -301,11 +302,11 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
             await reader.shown(page)
     pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
     for kind in ("confirmed", "account_missing", "declined", "closed"):
-        reader.page(bytes(pages.message(f"payee.{kind}", pages.language(None), status=200).body).decode())
-    reader.page(bytes(pages.message("payee_account.closed", pages.language(None), status=200).body).decode())
+        reader.page(bytes(pages.render_message(f"payee.{kind}", pages.language(None), status=200).body).decode())
+    reader.page(bytes(pages.render_message("payee_account.closed", pages.language(None), status=200).body).decode())
     async with strict.service.db.write() as tx:
         given = bank.proposal(strict.service, made["organisationId"], holder="Q", iban=bank.OTHER_IBAN)
-        await payee_bank_accounts.propose(tx, given, note="letter", by="one")
+        await payee_bank_accounts.propose_account(tx, given, note="letter", by="one")
     await strict.service.drain()
     stored = data(await strict.api.get("/v1/sandbox/mailbox", to=mail["to"]))
     reported = next(one for one in stored if "/payee-account" in confirmations.link_in(one))

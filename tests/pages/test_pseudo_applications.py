@@ -174,11 +174,11 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
         held = await invites.get_for_update(tx, ALL_PARTNERS, named)
         sending_it = asyncio.create_task(walk.post(f"/apply/{invite['id']}/review"))
         await eventually(lambda: waits_for(service, "validation_invite"))
-        draft = await form_store.find(tx, ALL_PARTNERS, named)
-        await form_store.save(tx, Partner(held.partner_id), held, replace(draft, person=None))
+        draft = await form_store.get_draft(tx, ALL_PARTNERS, named)
+        await form_store.save_draft(tx, Partner(held.partner_id), held, replace(draft, person=None))
     await sending_it
     async with service.db.write() as tx:
-        await form_store.save(tx, Partner(held.partner_id), held, draft)
+        await form_store.save_draft(tx, Partner(held.partner_id), held, draft)
 
 
 async def waits_for(service: Service, table: str) -> bool:
@@ -362,11 +362,11 @@ def walk_what_only_says_something(service: Service, catalogues: TranslationCatal
     pages = PageRenderer(service.db.deployment, application_form.MAILS, catalogues)
     language = pages.language(None)
     for kind in MESSAGES:
-        reader.page(bytes(pages.message(f"apply.{kind}", language, status=200).body).decode())
+        reader.page(bytes(pages.render_message(f"apply.{kind}", language, status=200).body).decode())
     reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
     facts = {"kind": "failed", "subject": "", "name": "", "partner": "Q", "organisation": "Q", "link": "https://q"}
     reported: dict[str, Any] = {**facts, "missing": [], "reasons": reasons, "due": None}
-    html, text = (pages.text(f"application.{form}", language, **reported) for form in ("html", "txt"))
+    html, text = (pages.render_text(f"application.{form}", language, **reported) for form in ("html", "txt"))
     subject = language.text("applied.mail.subject", title=language.text("applied.failed.title"), partner="Q")
     reader.mail({"html": html, "text": text, "subject": subject})
 

@@ -100,7 +100,7 @@ async def test_h9_no_word_about_a_transfer_is_outside_the_catalogues(
         language = (pages := PageRenderer(service.db.deployment, transfer_notices.MAILS, catalogues)).language(None)
         about = {"organisation": "Q", "name": "Q", "amount": "1", "holder": "Q", "rows": [("transfer.iban", "1")]}
         facts = {**about, "reference": "1", "until": "1", "link": "https://q"}
-        html, text = (pages.text(f"transfer{form}", language, **facts) for form in ("_mail.html", ".txt"))
+        html, text = (pages.render_text(f"transfer{form}", language, **facts) for form in ("_mail.html", ".txt"))
         subject = language.text("transfer.mail.subject", amount="1", organisation="Q")
         reader.mail({"html": html, "text": text, "subject": subject})
         await api.close()

@@ -77,5 +77,5 @@ async def test_an_email_is_the_primary_one_else_the_first(service: Service) -> N
             column = await tx.fetchval("select email from person where id = $1", person.id)
         assert column == (changed.email.lower() if changed.email else None), emails
         async with service.db.read() as tx:
-            found.append(realm.partner in await all_people.partners_with_email(tx, "MAIL@y.example"))
+            found.append(realm.partner in await all_people.list_partners_with_email(tx, "MAIL@y.example"))
     assert found == [True, True, True, False, False, False]

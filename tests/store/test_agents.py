@@ -218,18 +218,18 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 rows, total = await agents_store.list_page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await agents_store.find(tx, partner, rows[0].id)
-            assert await agents_store.next_expiry(tx, ALL_PARTNERS)
+            assert await agents_store.next_expiry_at(tx, ALL_PARTNERS)
             await agents_store.lock_due(tx, ALL_PARTNERS, 10)
-            await agents_store.find_open_of_requests(tx, ALL_PARTNERS, [uuid4()])
-            assert len(await agents_store.find_in_review(tx, ALL_PARTNERS, organisation)) == 50
-            assert await agents_store.oldest_erasable(tx, ALL_PARTNERS, "unconfirmed", now)
+            await agents_store.list_open_by_requests(tx, ALL_PARTNERS, [uuid4()])
+            assert len(await agents_store.list_in_review(tx, ALL_PARTNERS, organisation)) == 50
+            assert await agents_store.oldest_erasable_time(tx, ALL_PARTNERS, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ALL_PARTNERS, ended, now, 10)
-            await agents_store.list_steps(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store_mails.lock_address_sends(tx, ALL_PARTNERS, "ADA5@a.example", now)
-            await agents_store_mails.newest_confirmation(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store.list_evaluation_steps(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store_mails.lock_address_send_times(tx, ALL_PARTNERS, "ADA5@a.example", now)
+            await agents_store_mails.find_latest_confirmation(tx, ALL_PARTNERS, rows[0].id)
             await agents_store_mails.find_representation_request(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store_mails.list_send_times(tx, ALL_PARTNERS, rows[0].id)
+            await agents_store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, rows[0].id)
             await agents_store.is_replaced(tx, ALL_PARTNERS, rows[0].id)
         small = (
             "organisation_contact",
@@ -260,7 +260,7 @@ async def test_s4_a_sweep_passes_by_what_somebody_holds(service: Service, api: C
     async with service.db.write() as holding:
         assert await agents_store.get_for_update(holding, ALL_PARTNERS, pending)
         async with service.db.write() as tx:
-            while await agents.expire(tx, 100):
+            while await agents.record_expiries(tx, 100):
                 pass
             free = await agents_store.find(tx, ALL_PARTNERS, other) if other else None
         assert free is not None

@@ -15,12 +15,12 @@ KEY = Actor("key", "sandbox_apikey_0")
 
 async def test_v8_an_entry_is_there_with_its_change_or_not_at_all(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
-        await audit.record(
+        await audit.record_entry(
             tx, tenant.partner.id, KEY, "member.invited", "member_1", address="203.0.113.7", details={"role": "owner"}
         )
     with suppress(ZeroDivisionError):
         async with service.db.write() as tx:
-            await audit.record(tx, tenant.partner.id, KEY, "member.invited", "member_2")
+            await audit.record_entry(tx, tenant.partner.id, KEY, "member.invited", "member_2")
             raise ZeroDivisionError
     async with service.db.read() as tx:
         [entry] = await audit.list_page(tx, tenant.partner.id)
@@ -36,7 +36,7 @@ async def test_v8_neither_the_service_nor_its_owner_changes_an_entry_by_accident
     change: str, service: Service, tenant: Tenant, session_database: TestDatabase
 ) -> None:
     async with service.db.write() as tx:
-        await audit.record(tx, tenant.partner.id, KEY, "member.invited", "member_1")
+        await audit.record_entry(tx, tenant.partner.id, KEY, "member.invited", "member_1")
     for dsn, refusal in (
         (session_database.dsn, asyncpg.InsufficientPrivilegeError),
         (session_database.owner_dsn, asyncpg.CheckViolationError),

@@ -16,7 +16,7 @@ from almoner.platform.audit import verification as audit_verification
 from almoner.platform.audit.chain import COLUMNS, GENESIS, chained_hash
 from almoner.platform.audit.heads import ChainEnd
 from almoner.platform.database.postgres import PostgresServer
-from almoner.platform.database.transactions import connect
+from almoner.platform.database.transactions import open_database
 from tests.support import database
 from tests.support.audit_log import Log, begun
 from tests.support.clock import TestClock
@@ -75,7 +75,7 @@ async def test_v8_a_log_that_nobody_touched_is_proved(log: Log) -> None:
     proof = await log.prove()
     assert (proof.entries, proof.heads, proof.waiting, proof.broken) == (9, 1, 0, None)
     async with log.service.db.write() as tx:
-        await audit.record(tx, log.scope, audit.Actor("system", "test"), "thing.late", "thing_1")
+        await audit.record_entry(tx, log.scope, audit.Actor("system", "test"), "thing.late", "thing_1")
     proof = await log.prove()
     assert (proof.entries, proof.waiting, proof.broken) == (9, 1, None)
 
@@ -218,7 +218,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
         )
         for row in rows:
             body = audit.entry_from_row(row).body()
-            mac = audit.mac(vault, body)
+            mac = audit.entry_mac(vault, body)
             end = ChainEnd(log.scope, row["sequence"], chained_hash(end.hash, row["sequence"], row["n"], mac, body))
             await owner.execute(
                 f"update audit_entry set mac = $2, hash = $3 {WHERE} = $4", log.scope, mac, end.hash, end.sequence
@@ -226,7 +226,7 @@ async def test_v8_a_chain_made_anew_with_the_services_own_keys_is_found_by_its_h
             if end.sequence == AT_HEAD:
                 signed_at = await owner.fetchval("select signed_at from audit_head where scope = $1", log.scope)
                 head = audit_heads.SignedHead(log.scope, end.sequence, end.hash, signed_at, b"")
-                signature = audit_heads.signing_key(vault).sign(head.line(ids).message())
+                signature = audit_heads.signing_key(vault).sign(head.to_exported_head(ids).signed_message())
                 await owner.execute(
                     "update audit_head set hash = $2, signature = $3 where scope = $1", log.scope, end.hash, signature
                 )
@@ -304,7 +304,7 @@ async def test_v8_an_address_is_forgotten_after_a_year_and_not_a_day_before(lab:
     for after, left in ((timedelta(days=1) - timedelta(seconds=1), 9), (timedelta(seconds=1), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.forget_addresses(tx, limit=4):
+            while await audit.erase_addresses(tx, limit=4):
                 pass
         async with lab.db.read() as tx:
             entries = await audit.list_page(tx, log.scope)
@@ -318,7 +318,7 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
     log = Log(lab, new_id(lab.clock.real_now()), tmp_path)
     ahead = TestClock()
     ahead.advance_to(lab.clock.now() + 3 * audit.ADDRESS_RETENTION)
-    server = await connect(lab.database.dsn, replace(lab.db.deployment, clock=ahead), size=1)
+    server = await open_database(lab.database.dsn, replace(lab.db.deployment, clock=ahead), size=1)
     try:
         await log.write(3, server)
     finally:
@@ -330,9 +330,9 @@ async def test_v8_a_clock_that_was_ahead_for_a_minute_keeps_no_address_for_longe
     for after, left in ((audit.ADDRESS_RETENTION - timedelta(minutes=15), 9), (timedelta(minutes=15), 0)):
         lab.clock.advance(after)
         async with lab.db.write() as tx:
-            while await audit.forget_addresses(tx, limit=4):
+            while await audit.erase_addresses(tx, limit=4):
                 pass
-            due = await audit.next_address_expiry(tx)
+            due = await audit.next_address_erasure_at(tx)
             assert due is None or due > tx.now
             entries = await audit.list_page(tx, log.scope)
         assert sum(entry.address is not None for entry in entries) == left

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from almoner.platform.audit import log as audit
-from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, Chainer
-from almoner.platform.audit.log import Actor, Trace
+from almoner.platform.audit.chain import IN_ORDER, LINK, TAKE, WAITING, ChainBuilder
+from almoner.platform.audit.log import Actor, EntryContext
 from almoner.platform.audit.verification import PLACED, verify_chain
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
@@ -21,7 +21,7 @@ from tests.support.service import serving
 MILLION = 1_000_000
 BATCH = 10_000
 KEY = Actor("key", "sandbox_apikey_01kjpy44e0er29s8vmgby675xf")
-TRACE = Trace(audit.DEPLOYMENT, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf")
+TRACE = EntryContext(audit.DEPLOYMENT, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf")
 
 
 async def write(db: Database, dsn: str, entries: int) -> None:
@@ -31,7 +31,7 @@ async def write(db: Database, dsn: str, entries: int) -> None:
     for begin in range(0, entries, BATCH):
         async with db.read() as tx:
             subjects = [f"sandbox_donationsession_{number:026}" for number in range(begin, min(begin + BATCH, entries))]
-            records = [TRACE.values(tx, subject) for subject in subjects]
+            records = [TRACE.entry_values(tx, subject) for subject in subjects]
         await connection.copy_records_to_table("audit_entry", records=records, columns=columns)
     await connection.close()
 
@@ -41,7 +41,7 @@ async def test_v8_a_million_entries_are_proved_within_a_minute(empty_database: T
     entries, process = figures.count(12_000, MILLION), psutil.Process()
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, entries)
-        chainer, started = Chainer(service.db, Telemetry(lambda _: None)), time.perf_counter()
+        chainer, started = ChainBuilder(service.db, Telemetry(lambda _: None)), time.perf_counter()
         while await chainer.run_batch():
             pass
         chained, started = time.perf_counter() - started, time.perf_counter()
@@ -69,7 +69,7 @@ async def test_v8_what_runs_for_every_batch_is_read_in_order_from_an_index(empty
     """Also when the planner believes that nothing waits, and there is a backlog: no plan that reads all of it."""
     async with serving(empty_database) as service:
         await write(service.db, empty_database.dsn, 10_000)
-        chainer = Chainer(service.db, Telemetry(lambda _: None))
+        chainer = ChainBuilder(service.db, Telemetry(lambda _: None))
         while await chainer.run_batch():
             pass
         owner = await asyncpg.connect(empty_database.owner_dsn)

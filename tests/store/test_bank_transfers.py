@@ -10,7 +10,7 @@ from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.accounting.suspense import store as suspense_store
 from almoner.giving.banking.bank_statements import store as bank_statements_store
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenLineReason
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support import factories
@@ -32,27 +32,29 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await donations_store.next_abandoned(cast("Tx", explaining), ALL_PARTNERS)
+        await donations_store.oldest_unpaid_at(cast("Tx", explaining), ALL_PARTNERS)
         await suspense_store.lock_by_reference(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
         assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used
         for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaiting_transfer")):
             explaining.plans.clear()
-            await donations_store.cancel_abandoned(cast("Tx", explaining), ALL_PARTNERS, NEVER, 1, awaited=awaited)
+            await donations_store.cancel_abandoned_donations(
+                cast("Tx", explaining), ALL_PARTNERS, NEVER, 1, awaited=awaited
+            )
             assert index in {node.get("Index Name") for node in explaining.nodes()}
 
 
 async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     nothing = BankMovement(NEVER.date(), 1, "USD", "r", None, None, None, None)
-    line = BankLine(UUID(int=1), "a", nothing, "open", OpenReason.UNKNOWN, None, NEVER)
+    line = BankLine(UUID(int=1), "a", nothing, "open", OpenLineReason.UNKNOWN, None, NEVER)
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await suspense_store.applied_payment_id(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
+        await suspense_store.applied_payment_ids(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
         await bank_statements_store.is_duplicate_reference(cast("Tx", explaining), ALL_PARTNERS, line)
-        await bank_statements_store.count_parts(cast("Tx", explaining), ALL_PARTNERS, "a", "1")
+        await bank_statements_store.count_statement_parts(cast("Tx", explaining), ALL_PARTNERS, "a", "1")
         await bank_statements_store.recorded_movements(cast("Tx", explaining), ALL_PARTNERS, "a", "1")
-        await bank_statements_store.provider_payouts_referenced(cast("Tx", explaining), ALL_PARTNERS, nothing, 30, 6)
+        await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, nothing, 30, 6)
         await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, 50)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {

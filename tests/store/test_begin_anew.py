@@ -45,7 +45,7 @@ async def shown(who: Account, key: SecurityKey) -> str:
 async def ask_reset(who: Account) -> list[str]:
     """The subjects of the mails after the password was said to be forgotten."""
     async with who.service.db.write() as tx:
-        await links.request_reset(tx, who.realm, who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, who.name, who.home.address)
     return [subject for subject, _ in await who.mails()]
 
 
@@ -74,13 +74,13 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     with pytest.raises(SignInFailed):
         await ada.enter()
     with pytest.raises(TicketExpired):
-        await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, half.ticket)
+        await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, half.ticket)
     with pytest.raises(LinkClosed, match="revoked"):
-        await links.set_password(ada.service.db, old, "reset", NEW, ada.home)
+        await links.set_password_by_link(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
     assert f"token={token}" in next(text for subject, text in mails.items() if subject.startswith("Your invitation"))
     assert [subject for subject in mails if subject.endswith("sign-in methods were reset")]
-    await links.set_password(ada.service.db, token, "invitation", NEW, ada.home)
+    await links.set_password_by_link(ada.service.db, token, "invitation", NEW, ada.home)
     await ada.enter(NEW, Browser("9.9.9.9", FIREFOX, entered.device))
     assert [subject for subject, _ in await ada.mails() if subject.startswith("New sign-in")], (
         "no browser is known any more"
@@ -95,7 +95,7 @@ async def test_a_reset_helps_who_lost_the_passkey_and_has_no_password(service: S
     async with service.db.write() as tx:
         codes = await account.create_recovery_codes(tx, who.person, who.home)
     assert [subject for subject in await ask_reset(who) if subject.startswith("Reset your ")]
-    await links.set_password(service.db, await reset_token(who), "reset", NEW, who.home)
+    await links.set_password_by_link(service.db, await reset_token(who), "reset", NEW, who.home)
     needed = await sign_in_methods.sign_in_by_password(service.db, who.realm, who.name, NEW, who.home)
     assert isinstance(needed, SecondFactorRequired)
     entered = await sign_in_methods.sign_in_by_code(service.db, who.realm, needed.ticket, codes[0], who.home)
@@ -109,7 +109,9 @@ async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) 
     entered = await ada.begun()
     key.count = 0
     answer = await shown(ada, key)
-    await sign_in_methods.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+    await sign_in_methods.reauthenticate_by_passkey(
+        ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home
+    )
     assert [subject for subject, _ in await ada.mails() if "may have been copied" in subject]
 
 
@@ -130,7 +132,7 @@ async def test_tries_of_a_name_count_together_however_it_is_written(ada: Account
     """PostgreSQL folds a final sigma as any other: a name that nobody has must be slowed no later than a known one."""
     async with ada.service.db.write() as tx:
         for name in ("ΝΙΚΟΣ", "νικος", "νικοσ", "Νίκος"):
-            await passwords.find_by_name(tx, ada.realm, name)
+            await passwords.find_by_user_name(tx, ada.realm, name)
 
     async def rows() -> int:
         async with ada.service.db.read() as tx:
@@ -155,7 +157,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
     service, pages = ada.service, PageRenderer(ada.service.db.deployment, accounts.MAILS)
     assert ada.person.email
     async with service.db.write() as tx:
-        await accounts.request_sign_in_addresses(tx, ada.person.email)
+        await accounts.request_sign_in_urls(tx, ada.person.email)
         payload = await tx.fetchval(
             "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES
         )

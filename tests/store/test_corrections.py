@@ -73,7 +73,7 @@ async def test_a_number_is_corrected_only_with_what_was_given_before(service: Se
         sql = CORRECT.format(corrections, "corrected_at = now() where id = $1")
         assert await refuses(service, sql, request) == "validation_request_corrected_and_kept", corrections
     async with service.db.write() as tx:
-        corrected = await validation_requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6245")
+        corrected = await validation_requests.correct_registry_number(tx, ALL_PARTNERS, request, "HMRC", "X6245")
     assert (corrected.corrections, corrected.number_key) == (1, "X6245")
     for sql in (
         "update validation_request_correction set registry_number = 'x'",
@@ -92,7 +92,7 @@ async def test_who_confirms_while_the_address_is_corrected_comes_first_or_too_la
 
         async def confirm(verification_id: UUID = first) -> bool:
             async with service.db.write() as tx:
-                await agents.confirm(tx, ALL_PARTNERS, verification_id, "link")
+                await agents.confirm_email(tx, ALL_PARTNERS, verification_id, "link")
             return True
 
         async def correct(verification_id: UUID = first) -> bool:
@@ -116,7 +116,7 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
         assert first in [verification_id for verification_id, _ in gone]
         assert second.id not in [verification_id for verification_id, _ in gone]
         # Mails of both are counted for the second one.
-        assert len(await agents_store_mails.list_send_times(tx, ALL_PARTNERS, second.id)) == 2
+        assert len(await agents_store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, second.id)) == 2
 
 
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
@@ -124,6 +124,6 @@ async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service
     await service.drain()
     [asked] = [check for check in checks if check.name == "requests.undecided_are_asked"]
     async with service.db.write() as tx:
-        await validation_requests.correct_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
+        await validation_requests.correct_registry_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
         found = await tx.fetch(f"with moment as (select $1::timestamptz as at) {asked.sql}", tx.now)
     assert request not in [row["id"] for row in found]

@@ -12,11 +12,11 @@ from almoner.access.credentials import store as credentials_store
 from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
-    LastSecondFactor,
+    LastSecondFactorRequired,
     NoSuchPasskey,
     Passkey,
     PasskeyRefused,
-    WeakPassword,
+    PasswordTooWeak,
 )
 from almoner.access.credentials.service import authenticators, login_attempts, passkeys, passwords, recovery
 from almoner.access.sign_ins.domain import SignInFailed
@@ -67,10 +67,10 @@ async def shows(who: Account, answer: str, binding: bytes = BROWSER) -> Passkey:
 async def test_a_password_is_a_hash_that_only_its_owner_can_use(ada: Account, tenant: Tenant) -> None:
     vault, other = ada.service.db.deployment.vault, await member(ada.service, tenant, password=None)
     async with ada.service.db.write() as tx:
-        known = await passwords.of_person(tx, ada.person)
+        known = await passwords.find_by_person(tx, ada.person)
         assert known.hash is not None
         await credentials_store.set_password(tx, other.person, known.hash)
-        moved = await passwords.of_person(tx, other.person)
+        moved = await passwords.find_by_person(tx, other.person)
     assert await passwords.verify_password(vault, known, PASSWORD)
     assert not await passwords.verify_password(vault, known, WRONG)
     assert not await passwords.verify_password(vault, known, PASSWORD + "x" * 300)
@@ -92,7 +92,7 @@ async def test_typing_is_compared_in_normal_form(service: Service, tenant: Tenan
 
 
 async def test_weak_passwords_are_not_hashed(ada: Account) -> None:
-    with pytest.raises(WeakPassword):
+    with pytest.raises(PasswordTooWeak):
         await passwords.hash_new_password(ada.service.db.deployment.vault, ada.person, f"I am {ada.name}, you know")
 
 
@@ -112,7 +112,7 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
         await credentials_store.set_password(tx, ada.person, old)
     await ada.enter()
     async with ada.service.db.read() as tx:
-        renewed = (await passwords.of_person(tx, ada.person)).hash
+        renewed = (await passwords.find_by_person(tx, ada.person)).hash
     assert renewed is not None
     assert "m=47104,t=2" in renewed
     await ada.enter()
@@ -192,10 +192,10 @@ async def test_recovery_codes_work_once_each_and_new_ones_end_the_old(ada: Accou
         old = await account.create_recovery_codes(tx, ada.person, ada.home)
         codes = await account.create_recovery_codes(tx, ada.person, ada.home)
         assert len(set(codes)) == 10
-        assert not await recovery.use_code(tx, ada.person, old[0])
-        assert not await recovery.use_code(tx, other.person, codes[0])
-        assert await recovery.use_code(tx, ada.person, codes[0].upper())
-        assert not await recovery.use_code(tx, ada.person, codes[0])
+        assert not await recovery.consume_code(tx, ada.person, old[0])
+        assert not await recovery.consume_code(tx, other.person, codes[0])
+        assert await recovery.consume_code(tx, ada.person, codes[0].upper())
+        assert not await recovery.consume_code(tx, ada.person, codes[0])
         stored = [
             row["hash"] for row in await tx.fetch("select hash from recovery_code where person_id = $1", ada.person.id)
         ]
@@ -222,12 +222,12 @@ async def test_who_must_have_a_second_factor_keeps_the_last(service: Service, te
     for who in (await operator(service), await member(service, tenant, "owner")):
         await who.add_app()
         async with service.db.write() as tx:
-            with pytest.raises(LastSecondFactor):
+            with pytest.raises(LastSecondFactorRequired):
                 await account.remove_authenticator(tx, who.person, who.home)
         passkey = await add(who, SecurityKey(key.origin))
         async with service.db.write() as tx:
             await account.remove_authenticator(tx, who.person, who.home)
-            with pytest.raises(LastSecondFactor):
+            with pytest.raises(LastSecondFactorRequired):
                 await account.remove_passkey(tx, who.person, passkey.id, who.home)
         await add(who, SecurityKey(key.origin))
         async with service.db.write() as tx:
@@ -240,7 +240,7 @@ async def test_a_passkey_shows_who_it_is(ada: Account, key: SecurityKey) -> None
     for _ in range(2):
         assert (await shows(ada, key.get(await options(ada)))).id == made.id
     async with ada.service.db.read() as tx:
-        (known,) = await passkeys.of_person(tx, ada.person)
+        (known,) = await passkeys.list_of_person(tx, ada.person)
         assert b64(key.credential) in await passkeys.registration_options(tx, ada.person, BROWSER), (
             "excluded from a second one"
         )
@@ -382,13 +382,13 @@ async def test_tries_and_used_challenges_are_forgotten(empty_database: TestDatab
             await who.enter(WRONG)
         service.clock.advance_wall(minutes=6)
         async with service.db.write() as tx:
-            assert await login_attempts.next_due(tx) is not None
+            assert await login_attempts.next_deletion_at(tx) is not None
             assert await login_attempts.delete_expired(tx) == 1
             assert await login_attempts.delete_expired(tx) == 0
         service.clock.advance_wall(hours=24)
         async with service.db.write() as tx:
-            due = await login_attempts.next_due(tx)
+            due = await login_attempts.next_deletion_at(tx)
             assert due is not None
             assert due <= tx.now < due + timedelta(hours=1)
             assert await login_attempts.delete_expired(tx) > 0
-            assert await login_attempts.next_due(tx) is None
+            assert await login_attempts.next_deletion_at(tx) is None

@@ -13,7 +13,7 @@ from almoner.access.people.domain import OPERATORS, Realm, member_realm
 from almoner.access.sign_ins.domain import Browser, SecondFactorRequired
 from almoner.access.sign_ins.service import sign_in_methods
 from almoner.cli.demo import sandbox_content
-from almoner.platform.database.transactions import Database, Partner, connect
+from almoner.platform.database.transactions import Database, Partner, open_database
 from tests.support.database import TestDatabase
 from tests.support.service import Service
 
@@ -23,7 +23,7 @@ HERE = Browser("127.0.0.1")
 @pytest.fixture
 async def db(empty_database: TestDatabase, service: Service) -> AsyncIterator[Database]:
     """A new deployment's database."""
-    opened = await connect(empty_database.dsn, service.db.deployment, size=2)
+    opened = await open_database(empty_database.dsn, service.db.deployment, size=2)
     yield opened
     await opened.close()
 
@@ -64,7 +64,7 @@ async def test_what_opens_nothing_any_more_is_made_anew_alone(db: Database) -> N
     realm = member_realm(Partner(partner_id))
     owner, reader = first["logins"]["members"]
     async with db.write() as tx:
-        person = await people.find_by_name(tx, realm, reader["userName"])
+        person = await people.find_by_user_name(tx, realm, reader["userName"])
     assert person is not None
     hashed = await passwords.hash_new_password(db.deployment.vault, person, "a password of the reader's own")
     async with db.write() as tx:

@@ -144,9 +144,9 @@ async def _explain(service: Service, partner: Partner) -> None:
         asked_of = cast("Tx", Explaining(tx))
         await donations_store_requests.oldest_uninvoiced_at(asked_of, ALL_PARTNERS)
         await donations_store_requests.lock_unpaid_of_request(asked_of, ALL_PARTNERS, uuid4(), 100)
-        await donations_store_requests.sum_uninvoiced(asked_of, partner, "USD", START + timedelta(days=1))
-        await donation_requests_store.allocating(asked_of, ALL_PARTNERS, 1)
-        await donation_requests_store.lock_collecting(asked_of, partner, "USD")
+        await donations_store_requests.sum_uninvoiced_donations(asked_of, partner, "USD", START + timedelta(days=1))
+        await donation_requests_store.requests_awaiting_allocation(asked_of, ALL_PARTNERS, 1)
+        await donation_requests_store.lock_collecting_request(asked_of, partner, "USD")
         await donation_requests_store.find_by_reference(asked_of, ALL_PARTNERS, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {

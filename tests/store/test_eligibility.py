@@ -126,7 +126,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, api: Clien
             await move(tx, subscription, status)
     if source == target:
         return
-    if SUBSCRIPTION.allows(source, target):
+    if SUBSCRIPTION.allows_transition(source, target):
         async with trial(service) as tx:
             await move(tx, subscription, target)
         return
@@ -261,13 +261,13 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             tx_: Any = Explaining(reading)
             assert await eligibility_store.find(tx_, partner, some["id"])
             assert await eligibility_store.partners_following(tx_, ALL_PARTNERS, [some["organisation_id"]])
-            assert await eligibility_store.find_by_organisations(tx_, partner, [some["organisation_id"]])
+            assert await eligibility_store.list_by_organisations(tx_, partner, [some["organisation_id"]])
             assert await eligibility_store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
-            assert await eligibility_store.find_by_configuration(
+            assert await eligibility_store.list_by_configuration(
                 tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True
             )
-            assert await eligibility_store.find_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
-            assert await eligibility_store_evidence.find_latest(tx_, ALL_PARTNERS, some["id"])
+            assert await eligibility_store.list_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
+            assert await eligibility_store_evidence.find_latest_evaluation(tx_, ALL_PARTNERS, some["id"])
         ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
         assert not tx_.scans() & ours, tx_.scans()
         assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()

@@ -46,18 +46,18 @@ async def api(alone: Service) -> AsyncIterator[Client]:
 async def all_matches(service: Service) -> list[ScreeningMatch]:
     async with service.db.read() as tx:
         rows = await tx.fetch("select id from screening_match order by id")
-        found = [await screenings.find(tx, row["id"]) for row in rows]
+        found = [await screenings.find_match(tx, row["id"]) for row in rows]
     return [match for match in found if match is not None]
 
 
 async def decide(service: Service, match: ScreeningMatch, decision: Decision) -> None:
     async with service.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, match.id, decision)
+        await matches.decide_match(tx, ALL_PARTNERS, match.id, decision)
 
 
 async def waits(service: Service, match: ScreeningMatch) -> bool:
     async with service.db.read() as tx:
-        return (await reviews.history_of(tx, matches.subject_of(match))).open is not None
+        return (await reviews.review_history_of(tx, matches.review_subject_of(match))).open is not None
 
 
 OLDER = "update screening_subject set engine_version = engine_version - 1"
@@ -119,7 +119,7 @@ async def test_what_an_older_engine_missed_is_found_and_told(alone: Service, api
 
 async def test_what_an_older_engine_alone_found_ends(alone: Service) -> None:
     screener, (who, asked) = Screener(), body((await alone.tenant()).partner, UUID(int=1), AQSA)
-    await screener.run_with_lists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
+    await screener.run_with_watchlists(alone.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
     (match,) = await all_matches(alone)
     assert await waits(alone, match)
     await age(alone, "update screening_subject set names = '{Garden Club of Casper}'")
@@ -148,7 +148,7 @@ async def test_who_looks_anew_before_the_worker_does_keeps_what_was_decided(alon
     screener = Screener()
     async with alone.db.read() as tx:
         stored = await screenings.get_subject(tx, match)
-    found = await screener.run_with_lists(
+    found = await screener.run_with_watchlists(
         alone.db, lambda tx: matches.screen(tx, screener, stored.who, stored.asked, watch=True)
     )
     assert ([one.decision for one in found.matches], found.opened) == (["cleared"], [])
@@ -162,7 +162,9 @@ async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: C
     screener, rounds, after = Screener(), 0, str(UUID(int=0))
     while await engines(alone) != {ENGINE_VERSION}:
         job = Job(1, matches.RESCREEN_OUTDATED, {"after": after}, 1, 0, alone.db.deployment.clock.now(), None)
-        assert isinstance(await matches_jobs.rescreen_outdated(screener, JobContext(alone.db), job, at_most=1), JobDone)
+        assert isinstance(
+            await matches_jobs.rescreen_outdated_subjects(screener, JobContext(alone.db), job, at_most=1), JobDone
+        )
         async with alone.db.write() as tx:
             (left,) = await tx.fetch("delete from job where kind = $1 returning payload", matches.RESCREEN_OUTDATED)
         rounds, after = rounds + 1, left["payload"]["after"]

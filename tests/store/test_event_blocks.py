@@ -80,9 +80,9 @@ async def agrees(service: Service, rows: list[tuple[int, str, datetime]], seed: 
             if asked.type in (None, kind) and (not asked.starts or made >= asked.starts)
             if not asked.ends or made < asked.ends
         ]
-        ahead = matching[::-1] if page.reads_down else matching
+        ahead = matching[::-1] if page.reads_descending else matching
         if position is not None:
-            ahead = [one for one in ahead if (one < position[0] if page.reads_down else one > position[0])]
+            ahead = [one for one in ahead if (one < position[0] if page.reads_descending else one > position[0])]
         async with service.db.read() as tx:
             found, total = await events_store.list_page(tx, Partner(UUID(int=7)), page, asked)
         assert ([one.sequence for one in found], total) == (ahead[: page.limit], len(matching)), (asked, page)
@@ -93,12 +93,12 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
 ) -> None:
     await agrees(service, written, 1)
     async with service.db.write() as tx:
-        assert await event_blocks.next_due(tx) == tx.now
+        assert await event_blocks.next_build_at(tx) == tx.now
         assert await event_blocks.build_blocks(tx) == 1
     await agrees(service, written, 2)
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
-        assert await event_blocks.next_due(tx) is None
+        assert await event_blocks.next_build_at(tx) is None
         assert await tx.fetchval("select sum(n) from event_block") == WRITTEN // SIZE * SIZE
     await agrees(service, written, 3)
     for gone in (1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE + 10, WRITTEN - 5):

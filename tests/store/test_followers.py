@@ -112,7 +112,7 @@ async def test_followers_hear_once_that_an_organisation_is_shown_otherwise(
 
 async def killed(alone: Service, load_id: UUID) -> None:
     async with alone.db.write() as tx:
-        assert await organisations.notify_batch(tx, (categories.partners_following,), load_id)
+        assert await organisations.notify_followers_batch(tx, (categories.partners_following,), load_id)
         raise RuntimeError("killed before the commit")
 
 
@@ -127,10 +127,10 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
     with pytest.raises(RuntimeError, match="killed"):
         await killed(alone, made.id)
     async with alone.db.write() as tx:
-        assert await organisations.notify_batch(tx, followers, made.id)  # the first batch; then it is killed
+        assert await organisations.notify_followers_batch(tx, followers, made.id)  # the first batch; then it is killed
     job = Job(1, organisations.NOTIFY_FOLLOWERS, {"load": str(made.id)}, 1, 0, made.loaded_at, None)
     for _ in range(2):
-        assert await organisations_jobs.notify_load_followers(followers, JobContext(alone.db), job) == JobDone()
+        assert await organisations_jobs.notify_followers_of_load(followers, JobContext(alone.db), job) == JobDone()
     assert sorted(record["registryId"] for record in await told(alone, api)) == ["260001", "260120"]
 
 

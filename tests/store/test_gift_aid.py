@@ -11,7 +11,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationFilters
 from almoner.giving.checkout.sessions import store as sessions_store
 from almoner.giving.gift_aid.declarations import store as declarations_store
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 from tests.support import factories
@@ -70,7 +70,7 @@ async def test_whoever_passes_a_gift_on_takes_its_declaration_off(service: Servi
 
 
 async def test_a_donation_gets_no_declaration_that_does_not_hold(service: Service, api: Client) -> None:
-    until = iso(service.clock.now() + timedelta(days=1))
+    until = iso_timestamp(service.clock.now() + timedelta(days=1))
     ended, cancelled = [
         uuid_of(service, "giftaid", (await declared(api, **to))["id"]) for to in ({"coversTo": until}, {})
     ]

@@ -15,7 +15,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person, build_profile, member_realm
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit.log import Actor
-from almoner.platform.database.transactions import Partner, Tx, connect
+from almoner.platform.database.transactions import Partner, Tx, open_database
 from tests.support.database import TestDatabase
 from tests.support.service import Service, Tenant
 
@@ -75,18 +75,20 @@ async def test_adding_a_member_twice_keeps_one_and_changes_nothing_more(service:
         group = await members.create_group(tx, tenant.partner, {"displayName": "Twice"})
     service.clock.advance(minutes=1)
     async with service.db.write() as tx:
-        locked = await members.lock_group(tx, tenant.partner, group.id)
-        added = await members.add_to_group(tx, locked, [person.id])
+        locked = await members.get_group_for_update(tx, tenant.partner, group.id)
+        added = await members.add_people_to_group(tx, locked, [person.id])
         once = added.group
         assert (once.version, once.updated_at, added.added, added.removed) == (2, tx.now, (person.id,), ())
     service.clock.advance(minutes=1)
     async with service.db.write() as tx:
-        again = await members.add_to_group(tx, await members.lock_group(tx, tenant.partner, group.id), [person.id] * 2)
+        again = await members.add_people_to_group(
+            tx, await members.get_group_for_update(tx, tenant.partner, group.id), [person.id] * 2
+        )
         assert (again.group.version, again.group.updated_at, again.added) == (2, once.updated_at, ())
         assert await ids_in(tx, group) == [person.id]
-        gone = await members.remove_from_group(tx, again.group, [person.id, uuid4()])
+        gone = await members.remove_people_from_group(tx, again.group, [person.id, uuid4()])
         assert (gone.group.version, gone.group.updated_at, gone.removed) == (3, tx.now, (person.id,))
-        assert (await members.remove_from_group(tx, gone.group, [person.id])).group.version == 3
+        assert (await members.remove_people_from_group(tx, gone.group, [person.id])).group.version == 3
         assert await ids_in(tx, group) == []
 
 
@@ -113,14 +115,14 @@ async def test_whoever_is_nobody_of_the_partner_gets_into_no_group(service: Serv
         for stranger in (theirs.id, operator.id, uuid4()):
             mixed = await members.create_group(tx, tenant.partner, {"displayName": "Mixed"}, [ours.id, stranger])
             assert await ids_in(tx, mixed) == [ours.id]
-            assert (await members.add_to_group(tx, group, [stranger])).added == ()
+            assert (await members.add_people_to_group(tx, group, [stranger])).added == ()
             assert (await members.update_group(tx, group, people=[ours.id, stranger])).added == ()
             await members.delete_group(tx, tenant.partner, mixed.id)
         assert await ids_in(tx, group) == [ours.id]
         with pytest.raises(NoSuchGroup):
             await members.get_group(tx, other.partner, group.id)
         with pytest.raises(NoSuchGroup):
-            await members.lock_group(tx, other.partner, group.id)
+            await members.get_group_for_update(tx, other.partner, group.id)
         with pytest.raises(NoSuchGroup):
             await members.delete_group(tx, other.partner, group.id)
         assert await members.list_group_members(tx, other.partner, group.id) == []
@@ -144,7 +146,7 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     mapped = await members.set_group_role(tx, tenant.partner, group.id, "finance", BY)
     assert mapped.role == "finance"
     assert (await people.get(tx, realm, person.id)).roles == {"finance"}
-    assert await members.groups_of(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
+    assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: [mapped]}
     with pytest.raises(IncorrectParams):
         await members.set_group_role(tx, tenant.partner, group.id, "administrator", BY)  # type: ignore[arg-type]
     await members.set_group_role(tx, tenant.partner, group.id, None, BY)
@@ -152,7 +154,7 @@ async def test_a_group_gives_a_role_only_when_somebody_said_so(tx: Tx, tenant: T
     await members.set_group_role(tx, tenant.partner, group.id, "owner", BY)
     await members.delete_group(tx, tenant.partner, group.id)
     assert (await people.get(tx, realm, person.id)).roles == frozenset()
-    assert await members.groups_of(tx, tenant.partner, [person.id]) == {person.id: []}
+    assert await members.list_groups_of_people(tx, tenant.partner, [person.id]) == {person.id: []}
 
 
 async def test_whoever_is_removed_leaves_their_groups_which_have_changed(service: Service, tenant: Tenant) -> None:
@@ -232,7 +234,7 @@ class Explained:
 async def test_no_table_is_read_whole_with_ten_thousand_members(
     filled: "asyncpg.Connection[asyncpg.Record]", empty_database: TestDatabase, service: Service
 ) -> None:
-    db = await connect(empty_database.dsn, service.db.deployment, size=1)
+    db = await open_database(empty_database.dsn, service.db.deployment, size=1)
     partner = Partner(await filled.fetchval("select id from partner where name = 'Large'"))
     person = await filled.fetchval("select id from person limit 1")
     async with db.write() as real:
@@ -242,11 +244,11 @@ async def test_no_table_is_read_whole_with_ten_thousand_members(
         group = await members.create_group(tx, partner, {"displayName": "New"}, [person])
         await members.list_groups(tx, partner, after=group.id, limit=50)
         await members.list_group_members(tx, partner, group.id)
-        await members.groups_of(tx, partner, [person])
+        await members.list_groups_of_people(tx, partner, [person])
         await members.get_group(tx, partner, group.id)
-        locked = await members.lock_group(tx, partner, group.id)
-        await members.remove_from_group(tx, locked, [person])
-        await members.add_to_group(tx, locked, [person])
+        locked = await members.get_group_for_update(tx, partner, group.id)
+        await members.remove_people_from_group(tx, locked, [person])
+        await members.add_people_to_group(tx, locked, [person])
         await members.update_group(tx, locked, profile={"displayName": "Newer"}, people=[person])
         await members.list_page(tx, partner, after=person, limit=50)
         await members.set_group_role(tx, partner, group.id, "owner", BY)

@@ -179,7 +179,7 @@ async def test_m1_a_kind_of_account_has_the_owner_of_its_kind(service: Service, 
 async def test_m1_a_movement_is_posted_once(service: Service, provider: str, cause: UUID) -> None:
     moved = ledger_domain.payment_transfers(uuid4(), provider, cause, Money(700, "USD"))
     await post(service, moved)
-    for again in (moved, [*moved, *ledger_domain.payment_unallocated(uuid4(), provider, Money(1, "USD"))]):
+    for again in (moved, [*moved, *ledger_domain.unallocated_payment_transfers(uuid4(), provider, Money(1, "USD"))]):
         with pytest.raises(asyncpg.UniqueViolationError) as refused:
             await post(service, again)
         assert refused.value.constraint_name == "ledger_transfer_once"
@@ -190,15 +190,15 @@ async def test_m1_no_more_leaves_an_account_than_came_to_it(service: Service, pr
     money = Money(10_001, "USD")
     other, half = uuid4(), Money(5_001, "USD")
     for transfers in (
-        ledger_domain.disbursement_sent(uuid4(), cause, money),
-        ledger_domain.disbursement_paid(uuid4(), cause, Money(1, "USD")),
+        ledger_domain.disbursement_sent_transfers(uuid4(), cause, money),
+        ledger_domain.disbursement_paid_transfers(uuid4(), cause, Money(1, "USD")),
         ledger_domain.reassignment_transfers(uuid4(), cause, other, money),
-        ledger_domain.unallocated_refund_started(uuid4(), provider, Money(1, "USD")),
-        ledger_domain.unallocated_refund_sent(uuid4(), provider, Money(1, "USD")),
-        ledger_domain.unallocated_written_off(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.unallocated_refund_started_transfers(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.unallocated_refund_sent_transfers(uuid4(), provider, Money(1, "USD")),
+        ledger_domain.unallocated_write_off_transfers(uuid4(), provider, Money(1, "USD")),
         [
-            *ledger_domain.disbursement_sent(uuid4(), cause, half),
-            *ledger_domain.disbursement_sent(uuid4(), cause, half),
+            *ledger_domain.disbursement_sent_transfers(uuid4(), cause, half),
+            *ledger_domain.disbursement_sent_transfers(uuid4(), cause, half),
         ],
     ):
         with pytest.raises((asyncpg.CheckViolationError, asyncpg.ForeignKeyViolationError)) as refused:
@@ -216,8 +216,8 @@ async def test_m1_of_several_transfers_all_are_posted_or_none(service: Service, 
     assert await sides(service, ledger_domain.liability_account(cause, "USD")) == (300, 10_000)
     assert await sides(service, ledger_domain.fees_account(provider, "USD")) == (300, 300)
     held, paid = (
-        ledger_domain.payment_unallocated(uuid4(), provider, Money(5, "USD")),
-        ledger_domain.unallocated_refund_sent(uuid4(), provider, Money(9, "USD")),
+        ledger_domain.unallocated_payment_transfers(uuid4(), provider, Money(5, "USD")),
+        ledger_domain.unallocated_refund_sent_transfers(uuid4(), provider, Money(9, "USD")),
     )
     with pytest.raises(asyncpg.CheckViolationError):
         await post(service, [*held, *paid])
@@ -286,17 +286,17 @@ class _Writer:
         moves: list[Callable[[], list[LedgerTransfer]]] = [
             lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
             lambda: ledger_domain.payment_transfers(owner, provider, cause, money),
-            lambda: ledger_domain.payment_unallocated(owner, provider, money),
+            lambda: ledger_domain.unallocated_payment_transfers(owner, provider, money),
             lambda: ledger_domain.settlement_transfers(owner, provider, money, fee, cause),
-            lambda: ledger_domain.disbursement_sent(owner, cause, money),
-            lambda: ledger_domain.disbursement_paid(owner, cause, money),
-            lambda: ledger_domain.disbursement_returned(owner, cause, money, was_paid=chance.random() < 0.5),
+            lambda: ledger_domain.disbursement_sent_transfers(owner, cause, money),
+            lambda: ledger_domain.disbursement_paid_transfers(owner, cause, money),
+            lambda: ledger_domain.disbursement_returned_transfers(owner, cause, money, was_paid=chance.random() < 0.5),
             lambda: ledger_domain.reassignment_transfers(owner, cause, other, money),
             lambda: [
-                *ledger_domain.payment_unallocated(owner, provider, money),
-                *ledger_domain.unallocated_refund_started(owner, provider, money),
+                *ledger_domain.unallocated_payment_transfers(owner, provider, money),
+                *ledger_domain.unallocated_refund_started_transfers(owner, provider, money),
             ],
-            lambda: ledger_domain.unallocated_refund_sent(owner, provider, money),
+            lambda: ledger_domain.unallocated_refund_sent_transfers(owner, provider, money),
         ]
         return chance.choice(moves)()
 
@@ -313,7 +313,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
         both = [
             [
                 *ledger_domain.payment_transfers(uuid4(), provider, cause, money),
-                *ledger_domain.payment_unallocated(uuid4(), provider, money),
+                *ledger_domain.unallocated_payment_transfers(uuid4(), provider, money),
             ]
             for _ in range(8)
         ]
@@ -324,7 +324,7 @@ async def test_m2_writers_who_open_the_same_new_accounts_at_once_wait_for_each_o
 async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(service: Service) -> None:
     """Each has posted to accounts that the other posts to next."""
     first, second = [
-        ledger_domain.payment_unallocated(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency))
+        ledger_domain.unallocated_payment_transfers(uuid4(), f"p{uuid4().hex[:12]}", Money(100, currency))
         for currency in ("USD", "EUR")
     ]
     await post(service, first + second)  # the accounts are open
@@ -335,7 +335,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
                 ledger.post_transfers(
-                    tx, ledger_domain.payment_unallocated(uuid4(), str(provider), Money(100, currency))
+                    tx, ledger_domain.unallocated_payment_transfers(uuid4(), str(provider), Money(100, currency))
                 )
                 await both.wait()
 
@@ -349,9 +349,11 @@ async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, p
         ledger.post_transfers(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
-                ledger.post_transfers(tx, ledger_domain.disbursement_sent(uuid4(), cause, Money(10_001, "USD")))
+                ledger.post_transfers(
+                    tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_001, "USD"))
+                )
         async with tx.savepoint():
-            ledger.post_transfers(tx, ledger_domain.disbursement_sent(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post_transfers(tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_000, "USD")))
     assert await sides(service, liability) == (10_000, 10_100)
 
 

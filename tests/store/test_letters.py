@@ -32,7 +32,7 @@ async def test_a_new_mailbox_is_told_to_the_old_one(service: Service, tenant: Te
     async with service.db.write() as tx:
         before = await people.get_for_update(tx, who.realm, who.person.id)
         profile = {**before.profile, "emails": [{"value": f"new-{before.email}"}]}
-        await security_emails.notify_of_changes(tx, before, await people.update_profile(tx, before, profile))
+        await security_emails.notify_of_account_changes(tx, before, await people.update_profile(tx, before, profile))
     [(subject, text)] = await who.mails()
     assert subject.endswith("email address was changed")
     assert "new-" not in text, "whoever has the old mailbox learns nothing of the new one"
@@ -46,7 +46,7 @@ async def test_v8_ones_own_page_tells_what_was_done_to_one(service: Service, ten
         await members.change_roles(tx, tenant.partner, themself, other.person.id, ["finance"])
     await wrong(who)
     async with service.db.read() as tx:
-        reported = await audit.list_about_person(tx, tenant.partner.id, themself.actor.id)
+        reported = await audit.list_entries_about_person(tx, tenant.partner.id, themself.actor.id)
     assert [one.action for one in reported[:2]] == ["sign_in.refused", "member.roles_changed"]
     assert {one.subject for one in reported} == {themself.actor.id}
     assert reported[0].actor == Actor("system", "sign_ins"), f"whoever typed {WRONG!r} is not known"

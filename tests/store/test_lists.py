@@ -49,6 +49,6 @@ async def test_the_plan_of_a_page_is_kept(service: Service, tenant: Tenant) -> N
 async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant: Tenant) -> None:
     partner = tenant.partner
     async with service.db.write() as tx:
-        await counters.add_to_total(tx, partner, donations_store.LIST, 3)
+        await counters.add_to_list_total(tx, partner, donations_store.LIST, 3)
         assert await donations_store_lists.list_page(tx, partner, PAGES[2], DonationFilters()) == ([], 3)
-        assert await counters.find_total(tx, partner, donations_store.LIST) == 3
+        assert await counters.get_list_total(tx, partner, donations_store.LIST) == 3

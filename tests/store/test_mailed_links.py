@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from almoner.access.credentials.domain import WeakPassword
+from almoner.access.credentials.domain import PasswordTooWeak
 from almoner.access.sign_ins.domain import (
     LinkClosed,
     LinkClosedReason,
@@ -38,14 +38,14 @@ async def mailed_token(who: Account, subject: str) -> str:
 async def ask_reset(who: Account, name: str | None = None) -> None:
     """Somebody forgot the password."""
     async with who.service.db.write() as tx:
-        await links.request_reset(tx, who.realm, name or who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, name or who.name, who.home.address)
     await who.service.drain()
 
 
 async def closed(who: Account, token: str, password: str = NEW) -> LinkClosedReason:
     """Why a reset link opens nothing."""
     with pytest.raises(LinkClosed) as error:
-        await links.set_password(who.service.db, token, "reset", password, who.home)
+        await links.set_password_by_link(who.service.db, token, "reset", password, who.home)
     return error.value.why
 
 
@@ -54,9 +54,9 @@ async def test_a_forgotten_password_is_set_by_a_link_that_works_once(ada: Accoun
     await wrong(ada, times=7)
     await ask_reset(ada, ada.name.upper())
     token = await mailed_token(ada, "Reset your ")
-    with pytest.raises(WeakPassword):
-        await links.set_password(ada.service.db, token, "reset", "short", ada.home)
-    assert (await links.set_password(ada.service.db, token, "reset", NEW, ada.home)).id == ada.person.id
+    with pytest.raises(PasswordTooWeak):
+        await links.set_password_by_link(ada.service.db, token, "reset", "short", ada.home)
+    assert (await links.set_password_by_link(ada.service.db, token, "reset", NEW, ada.home)).id == ada.person.id
     assert not await found(ada, entered.secret)
     await ada.enter(NEW)
     assert await closed(ada, token) == "used"
@@ -73,7 +73,7 @@ async def test_links_say_why_they_open_nothing(ada: Account) -> None:
     assert await closed(ada, first) == "replaced"
     assert await closed(ada, first[:-1] + ("A" if first[-1] != "A" else "B")) == "unknown"
     with pytest.raises(LinkClosed):
-        await links.set_password(ada.service.db, last, "invitation", NEW, ada.home)
+        await links.set_password_by_link(ada.service.db, last, "invitation", NEW, ada.home)
     ada.service.clock.advance(minutes=60)
     assert await closed(ada, last) == "expired"
 
@@ -101,7 +101,7 @@ async def test_a_reset_is_offered_to_those_with_a_password_three_times_an_hour(a
 async def test_a_reset_does_not_take_the_second_factor_away(ada: Account) -> None:
     await ada.add_app()
     await ask_reset(ada)
-    await links.set_password(ada.service.db, await mailed_token(ada, "Reset your "), "reset", NEW, ada.home)
+    await links.set_password_by_link(ada.service.db, await mailed_token(ada, "Reset your "), "reset", NEW, ada.home)
     needed = await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, ada.name, NEW, ada.home)
     assert isinstance(needed, SecondFactorRequired)
 
@@ -116,8 +116,8 @@ async def test_an_invitation_lasts_seven_days_and_the_newest_counts(service: Ser
             assert await links.find_invitation(tx, who.person) == made
         tokens.append(await mailed_token(who, "Your invitation to"))
     with pytest.raises(LinkClosed, match="replaced"):
-        await links.set_password(service.db, tokens[0], "invitation", NEW, who.home)
+        await links.set_password_by_link(service.db, tokens[0], "invitation", NEW, who.home)
     service.clock.advance(days=7, minutes=-1)
-    await links.set_password(service.db, tokens[1], "invitation", NEW, who.home)
+    await links.set_password_by_link(service.db, tokens[1], "invitation", NEW, who.home)
     assert (await who.enter(NEW)).sign_in.method == "password"
     assert not [subject for subject, _ in await who.mails() if "was changed" in subject]

@@ -234,14 +234,14 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
                 )
                 == 50
             )
-            assert len(await monitoring_store.find_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
+            assert len(await monitoring_store.list_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
             assert (
-                len(await monitoring_store.find_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True))
+                len(await monitoring_store.list_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True))
                 == 10
             )
-            await monitoring_store.set_due(asking, ALL_PARTNERS, [one.id])
+            await monitoring_store.mark_due_for_evaluation(asking, ALL_PARTNERS, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
-            assert await monitoring_store.find_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
+            assert await monitoring_store.list_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
             assert await monitoring_store_evidence.list_page(
                 asking, ALL_PARTNERS, one.id, Page(25, descending=True)
             ) == (

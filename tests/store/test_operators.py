@@ -5,7 +5,7 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators import store as operators_store
-from almoner.access.operators.domain import Approval, ApprovalReview, SameOperator, TokenRefused
+from almoner.access.operators.domain import Approval, ApprovalReview, SecondOperatorRequired, TokenRefused
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, build_profile, member_realm
 from almoner.platform.database.transactions import Tx
@@ -63,7 +63,7 @@ async def test_v8_two_looks_are_of_dual_control(service: Service, ada: Person, b
     async with service.db.write() as tx:
         started = await look(tx, ada, subject)
         assert started.second is None
-        with pytest.raises(SameOperator, match="1 of 2"):
+        with pytest.raises(SecondOperatorRequired, match="1 of 2"):
             await look(tx, ada, subject)
     finish = """
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import search_text
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -89,10 +89,10 @@ async def _enter(tx: Tx, several: tuple[Body, ...]) -> None:
             body.exempt,
             list(body.tags),
             body.description,
-            search_text(body.name),
-            search_text(body.other),
-            search_text(body.place),
-            search_text(body.description),
+            normalise_search_text(body.name),
+            normalise_search_text(body.other),
+            normalise_search_text(body.place),
+            normalise_search_text(body.description),
             tx.now,
         )
 

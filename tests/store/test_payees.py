@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from almoner.access.operators import service as operators
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 from almoner.giving.disbursing.verifications import service as verifications
 from tests.support import bank, factories
 from tests.support.database import TestDatabase
@@ -25,7 +25,9 @@ async def written(service: Service, statement: str, *arguments: object) -> None:
 
 async def proposed(service: Service, cause: str) -> UUID:
     async with service.db.write() as tx:
-        return (await payee_bank_accounts.propose(tx, bank.proposal(service, cause), note="letter", by="one")).id
+        return (
+            await payee_bank_accounts.propose_account(tx, bank.proposal(service, cause), note="letter", by="one")
+        ).id
 
 
 async def test_nobody_approves_what_they_proposed(service: Service) -> None:
@@ -59,7 +61,7 @@ async def test_a_change_takes_two_others(service: Service) -> None:
 async def test_one_proposal_at_a_time(service: Service) -> None:
     cause = await factories.nonprofit(service)
     await proposed(service, cause)
-    with pytest.raises(PayeeAccountRefused, match="approve or refuse it first"):
+    with pytest.raises(PayeeAccountError, match="approve or refuse it first"):
         await proposed(service, cause)
 
 
@@ -111,7 +113,7 @@ async def test_who_let_the_other_in_lately_releases_no_file_of_theirs(
         file = (await bank.made(service, bank.own(tmp_path, "USD"), by=one)).file
         assert file is not None
         assert file.requires_second_approval
-        with pytest.raises(PaymentFileRefused, match="somebody else must release it"):
+        with pytest.raises(PaymentFileError, match="somebody else must release it"):
             await bank.released(service, file, by=other)
         await bank.released(service, file, by=service.db.deployment.ids.text("operator", UUID(int=7)))
         await api.close()
@@ -144,7 +146,7 @@ async def _approving(service: Service) -> None:
     cause = await factories.nonprofit(service)
     one, other = await dependent(service)
     async with service.db.write() as tx:
-        made = (await payee_bank_accounts.propose(tx, bank.proposal(service, cause), note="letter", by=one)).id
+        made = (await payee_bank_accounts.propose_account(tx, bank.proposal(service, cause), note="letter", by=one)).id
     approve = "update payee_bank_account set first_by = $2, first_note = 'x', first_at = $3 where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="are not independent of each other"):
         await written(service, approve, made, other, service.clock.now())

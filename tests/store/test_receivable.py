@@ -35,7 +35,7 @@ async def test_which_currencies_are_received_is_decided_by_one_rule(service: Ser
     assert COUNTRIES["ATA"].currency is None
     for country in COUNTRY_CODES:
         organisation = await factories.nonprofit(service, country=country)
-        received = organisations_domain.receivable_currencies(country)
+        received = organisations_domain.donation_currencies_of_country(country)
         for currency in CURRENCIES:
             takes = currency is None or currency in received
             status, _ = await told(api, organisation, currency)

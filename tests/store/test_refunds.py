@@ -36,7 +36,7 @@ async def test_s1_the_states_are_those_of_the_lifecycle(service: Service) -> Non
     async with service.db.read() as tx:
         rows = await tx.fetch("select from_status, to_status from lifecycle_transition where resource = 'refund'")
     assert {tuple(row) for row in rows} == {
-        (source, target) for target in REFUND.states() for source in REFUND.sources_of(target)
+        (source, target) for target in REFUND.states() for source in REFUND.source_states_of(target)
     }
 
 

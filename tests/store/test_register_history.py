@@ -11,7 +11,7 @@ from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service
-from almoner.nonprofits.registers.domain import DifferentNumber, ImportRefused, Load, LoadDifference, RegisterEntry
+from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference, RegisterEntry
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
 from tests.support.database import TestDatabase
@@ -55,7 +55,9 @@ async def rows_of(db: Database, sql: str, *values: object) -> list[Any]:
         return [tuple(row) for row in await tx.fetch(sql, *values)]
 
 
-async def difference(db: Database, old: Load, new: Load, rows: int = 0) -> tuple[LoadDifference, list[DifferentNumber]]:
+async def difference(
+    db: Database, old: Load, new: Load, rows: int = 0
+) -> tuple[LoadDifference, list[NumberDifference]]:
     async with db.snapshot() as tx:
         return await service.compare_loads(tx, old, new, IrsBmfReader().ignored_columns, rows)
 
@@ -96,7 +98,7 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     was = {number: await rows_of(db, now, number) for number in ("111111111", "111111112")}
     changed = [{**renamed, "NAME": "NEW FUND", "STREET": "2 OAK ST"}, body("111111113", "LATE FUND"), *others]
     second = await load(db, tmp_path, changed, APRIL)
-    made = await registers_flows.roll_back(db, IrsBmfReader())
+    made = await registers_flows.roll_back_load(db, IrsBmfReader())
     assert (made.rolls_back, made.added, made.changed, made.removed) == (second.id, 1, 1, 1)
     assert made.data_as_of == MARCH
     for number, stood in was.items():
@@ -110,18 +112,18 @@ async def test_a_load_can_be_taken_back_and_loaded_again(db: Database, tmp_path:
     assert [one.status for one in await registers_flows.list_loads(db)] == ["loaded", "rolled_back", "loaded"]
     assert (await difference(db, first, made))[0] == LoadDifference(0, 0, 0, 0, 0, 0, {})
     with pytest.raises(ImportRefused, match="taken back already"):
-        await registers_flows.roll_back(db, IrsBmfReader())
+        await registers_flows.roll_back_load(db, IrsBmfReader())
     again = await load(db, tmp_path, changed, APRIL)
     assert (again.added, again.changed, again.removed) == (1, 1, 1)
 
 
 async def test_the_first_load_can_be_taken_back(db: Database, tmp_path: Path) -> None:
     await load(db, tmp_path, bodies(5), MARCH)
-    await registers_flows.roll_back(db, IrsBmfReader())
+    await registers_flows.roll_back_load(db, IrsBmfReader())
     assert await rows_of(db, "select distinct active from organisation") == [(False,)]
     assert await rows_of(db, "select data_as_of from registry where code = 'IRS'") == [(None,)]
     with pytest.raises(ImportRefused, match="taken back already"):
-        await registers_flows.roll_back(db, IrsBmfReader())
+        await registers_flows.roll_back_load(db, IrsBmfReader())
 
 
 async def test_a_difference_names_what_moved_and_was_renamed(db: Database, tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ async def test_rows_of_one_number_are_one_entry_and_make_no_body(db: Database, t
     file.write_text("\n\n" + "".join([twice[1], *others]) + "\n")
     made = await registers_flows.import_files(db, IrsRevocationsReader(), [file], as_of=MAY)
     assert (made.added, made.changed, made.ignored_changes, made.removed) == (0, 1, 0, 0)
-    await registers_flows.roll_back(db, IrsRevocationsReader())
+    await registers_flows.roll_back_load(db, IrsRevocationsReader())
     (record,) = await rows_of(
         db, "select record from register_entry where number_key = '111111111' and valid_to is null"
     )
@@ -240,7 +242,7 @@ async def test_an_older_file_of_another_part_brings_nothing_back(db: Database, t
     assert (newer.added, await active()) == (2, [True])
     # What brought it may have been a mistake that was taken back: then an older file of another part counts.
     await given("wy-3", [*wyoming, body("333333333", "WRONG")], datetime(2026, 6, 10, tzinfo=UTC))
-    await registers_flows.roll_back(db, IrsBmfReader())
+    await registers_flows.roll_back_load(db, IrsBmfReader())
     back = await given(
         "hi-4", [*hawaii, there, body("333333333", "RIGHT", STATE="HI")], datetime(2026, 6, 9, tzinfo=UTC)
     )

@@ -31,10 +31,12 @@ async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empt
         organisations = await connection.fetchval("select count(*) from organisation")
         untouched = "select ctid::text from organisation_search where name = 'quokka hill'"
         before = await connection.fetchval(untouched)
-        assert await organisations_flows.reindex(service.db, batch=2) == ReindexReport(organisations, 2, 2)
+        assert await organisations_flows.reindex_organisations(service.db, batch=2) == ReindexReport(
+            organisations, 2, 2
+        )
         assert await connection.fetchval(untouched) == before
         assert (await selfcheck.run_selfcheck(service.db, checks)).findings == ()
-        assert await organisations_flows.reindex(service.db) == ReindexReport(organisations, 0, 0)
+        assert await organisations_flows.reindex_organisations(service.db) == ReindexReport(organisations, 0, 0)
         found = {row["id"] for row in data(await api.get("/v1/organisations", query="quokka"))}
         assert found == {one, other, third}
         await api.close()

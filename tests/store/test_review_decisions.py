@@ -8,15 +8,15 @@ from almoner.kit.errors import NotFound
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    ClaimedByAnother,
     Decision,
     EvidenceNotShown,
     Filters,
-    NotClaimed,
     Review,
+    ReviewClaimedByAnother,
+    ReviewNotClaimed,
     ReviewNotOpen,
     ReviewRefused,
-    UnknownReason,
+    UnknownReasonCode,
 )
 from tests.support.client import Client
 from tests.support.reviews import REASONS, VerificationCase, Waiting, reviewers, waiting
@@ -39,7 +39,7 @@ async def people(service: Service) -> tuple[Operator, Operator]:
 async def queued(service: Service, tenant: Tenant, **filters: object) -> list[Review]:
     """The queue of one partner."""
     async with service.db.read() as tx:
-        return await reviews.list_open(tx, Filters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
+        return await reviews.list_open_reviews(tx, Filters(partner_id=tenant.partner.id, **filters), 50)  # type: ignore[arg-type]
 
 
 async def test_who_was_shown_it_decides_and_it_is_kept(
@@ -65,7 +65,7 @@ async def test_who_was_shown_it_decides_and_it_is_kept(
 async def test_a_refusal_keeps_reason_and_person(one: Waiting, people: tuple[Operator, Operator]) -> None:
     olive, _ = people
     await one.look(olive)
-    with pytest.raises(UnknownReason, match="'mood' is none of"):
+    with pytest.raises(UnknownReasonCode, match="'mood' is none of"):
         await one.reject(olive, "mood")
     await one.reject(olive, "not_eligible", "Its register struck it off")
     [stored] = (await one.history()).decisions
@@ -120,7 +120,7 @@ async def test_while_somebody_holds_it_nobody_else_decides(one: Waiting, people:
     assert seen.claimed_by == olive.id
     assert seen.claimed_until is not None
     for attempt in (one.accept, one.reject, one.release):
-        with pytest.raises(ClaimedByAnother) as refused:
+        with pytest.raises(ReviewClaimedByAnother) as refused:
             await attempt(otto)
         reported = str(refused.value)
         assert reported == f"{olive.name} ({olive.id}) holds it until {seen.claimed_until:%Y-%m-%d %H:%M} UTC."
@@ -143,7 +143,7 @@ async def test_it_is_held_for_fifteen_minutes_of_real_time_from_the_last_look(
     assert (await one.look(otto)).claimed_by == olive.id
     clock.advance_wall(minutes=6)
     assert (await one.look(otto)).claimed_by == otto.id
-    with pytest.raises(ClaimedByAnother):
+    with pytest.raises(ReviewClaimedByAnother):
         await one.accept(olive)
     await one.accept(otto)
 
@@ -159,7 +159,7 @@ async def test_who_was_late_decides_all_the_same_when_nobody_else_looked(
 
 async def test_who_lets_go_lets_others_decide(one: Waiting, people: tuple[Operator, Operator]) -> None:
     olive, otto = people
-    with pytest.raises(NotClaimed):
+    with pytest.raises(ReviewNotClaimed):
         await one.release(olive)
     await one.look(olive)
     await one.release(olive)
@@ -183,8 +183,8 @@ async def test_what_was_decided_or_withdrawn_is_decided_by_nobody(
     other = await waiting(service, api)
     await other.look(olive)
     async with service.db.write() as tx:
-        await reviews.withdraw(tx, other.subject)
-        await reviews.withdraw(tx, other.subject)
+        await reviews.withdraw_review(tx, other.subject)
+        await reviews.withdraw_review(tx, other.subject)
     with pytest.raises(ReviewNotOpen, match="Nobody is asked"):
         await other.accept(olive)
     assert [review.status for review in (await other.history()).reviews] == ["withdrawn"]
@@ -203,7 +203,7 @@ async def test_what_rules_decide_alone_is_kept_too(service: Service, api: Client
     one = await waiting(service, api)
     alone = Decision("rejected", "no_response", "rules", "30 days without an answer")
     async with service.db.write() as tx:
-        await reviews.withdraw(tx, one.subject)
+        await reviews.withdraw_review(tx, one.subject)
         await reviews.record_decision(tx, one.subject, alone)
     [stored] = (await one.history()).decisions
     assert (stored.decision, stored.review_id) == (alone, None)
@@ -254,7 +254,7 @@ async def test_the_queue_is_oldest_first_and_can_be_narrowed(
     assert [one.subject.id for one in await queued(service, tenant, holder=olive.id)] == [second.subject.id]
     assert await queued(service, tenant, holder=otto.id) == []
     async with service.db.read() as tx:
-        assert len(await reviews.list_open(tx, Filters(partner_id=tenant.partner.id), 1)) == 1
+        assert len(await reviews.list_open_reviews(tx, Filters(partner_id=tenant.partner.id), 1)) == 1
     service.clock.advance_wall(minutes=16)
     assert await queued(service, tenant, holder=olive.id) == []
 
@@ -262,5 +262,5 @@ async def test_the_queue_is_oldest_first_and_can_be_narrowed(
 def test_every_refusal_is_told_as_it_is() -> None:
     assert all(
         issubclass(one, ReviewRefused)
-        for one in (ClaimedByAnother, NotClaimed, ReviewNotOpen, EvidenceNotShown, UnknownReason)
+        for one in (ReviewClaimedByAnother, ReviewNotClaimed, ReviewNotOpen, EvidenceNotShown, UnknownReasonCode)
     )

@@ -9,7 +9,7 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.decisions.reviews import store as reviews_store
-from almoner.validation.decisions.reviews.domain import REVIEW, Filters, Subject
+from almoner.validation.decisions.reviews.domain import REVIEW, Filters, ReviewSubject
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
@@ -174,15 +174,15 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)
-                found = await reviews_store.list_open(explaining, ALL_PARTNERS, filters, 20)
+                found = await reviews_store.list_open_reviews(explaining, ALL_PARTNERS, filters, 20)
             assert len(found) == 20
             assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
         async with service.db.write() as tx:
             explaining = Explaining(tx)
-            subject = Subject("appeal", uuid4(), partners[0])
-            assert await reviews_store.lock_open(explaining, subject) is None
+            subject = ReviewSubject("appeal", uuid4(), partners[0])
+            assert await reviews_store.lock_open_review(explaining, subject) is None
             assert await reviews_store.list_reviews(explaining, subject) == []
-            assert await reviews_store.count_open(explaining, ALL_PARTNERS)
+            assert await reviews_store.count_open_reviews(explaining, ALL_PARTNERS)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()

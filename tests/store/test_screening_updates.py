@@ -95,7 +95,7 @@ class Watched:
         """Compare each with all there is."""
         for number, asked in self.organisation_categories.items():
             who = ScreenedSubject("organisation", UUID(int=number), self.partner.id)
-            await self.screener.run_with_lists(self.service.db, partial(self._look, who, asked))
+            await self.screener.run_with_watchlists(self.service.db, partial(self._look, who, asked))
 
     async def _look(self, who: ScreenedSubject, asked: SubjectDetails, tx: Tx) -> None:
         await matches.screen(tx, self.screener, who, asked, watch=True)
@@ -109,7 +109,7 @@ class Watched:
         chosen = random.sample(waiting, len(waiting) // 2)
         for match in chosen:
             async with self.service.db.write() as tx:
-                await matches.decide(tx, ALL_PARTNERS, match, random.choice(DECISIONS))
+                await matches.decide_match(tx, ALL_PARTNERS, match, random.choice(DECISIONS))
         return len(chosen)
 
 

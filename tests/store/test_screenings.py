@@ -55,24 +55,26 @@ class Desk:
         async def use(tx: Tx) -> ScreeningResult:
             return await matches.screen(tx, self.screener, self.who, asked, watch=True)
 
-        return await self.screener.run_with_lists(self.db, use)
+        return await self.screener.run_with_watchlists(self.db, use)
 
     async def known(self) -> ScreeningResult:
         async with self.db.read() as tx:
-            return await matches.get_result(tx, self.who)
+            return await matches.get_screening_result(tx, self.who)
 
     async def decide(self, match: ScreeningMatch, decision: Decision) -> None:
         async with self.db.write() as tx:
-            await matches.decide(tx, ALL_PARTNERS, match.id, decision)
+            await matches.decide_match(tx, ALL_PARTNERS, match.id, decision)
 
     async def reopen(self, match: ScreeningMatch) -> None:
         async with self.db.write() as tx:
-            await reviews.reopen(tx, review_handler.REVIEW_HANDLER, match.id, "operator_2", "It was about another one")
+            await reviews.reopen_decision(
+                tx, review_handler.REVIEW_HANDLER, match.id, "operator_2", "It was about another one"
+            )
 
     async def open(self, match: ScreeningMatch) -> list[str] | None:
         """Why it waits for a person, if it does."""
         async with self.db.read() as tx:
-            review = (await reviews.history_of(tx, matches.subject_of(match))).open
+            review = (await reviews.review_history_of(tx, matches.review_subject_of(match))).open
         return list(review.reasons) if review else None
 
 
@@ -218,7 +220,7 @@ async def test_a_wrong_decision_is_taken_back_with_person_and_reason(desk: Desk,
     assert (await desk.known()).status("sanction") == "open"
     assert [one.decision for one in (await desk.look()).matches] == ["open"]
     async with desk.db.read() as tx:
-        reported = (await reviews.history_of(tx, matches.subject_of(match))).decisions
+        reported = (await reviews.review_history_of(tx, matches.review_subject_of(match))).decisions
     assert [(one.decision.verdict, one.decision.by) for one in reported] == [
         (wrong.verdict, "operator_1"),
         ("reopened", "operator_2"),
@@ -288,7 +290,7 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     await portal.look("Zavod imeni Degtyareva")
     await other.look("Zavod imeni Degtyareva")
     async with alone.db.write() as tx:
-        await matches.unwatch(tx, other.who)
+        await matches.unwatch_subject(tx, other.who)
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()

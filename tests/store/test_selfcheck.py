@@ -10,7 +10,7 @@ import pytest
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability import selfcheck
-from almoner.platform.observability.selfcheck import Check, SelfcheckOutcome
+from almoner.platform.observability.selfcheck import ConsistencyCheck, SelfcheckOutcome
 from almoner.selfchecks import CHECKS
 from tests.support import (
     bank_faults,
@@ -464,7 +464,7 @@ def test_every_check_has_a_fault_that_it_finds() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_every_check_says_what_was_promised_and_what_to_do(check: Check) -> None:
+def test_every_check_says_what_was_promised_and_what_to_do(check: ConsistencyCheck) -> None:
     for words in (check.invariant, check.advice):
         assert words[0].isupper()
         assert not words.endswith(".")

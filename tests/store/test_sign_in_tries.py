@@ -174,7 +174,7 @@ async def test_what_can_be_nobodys_name_is_refused_like_any_other(ada: Account, 
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_password(ada.service.db, ada.realm, name, f"{name}\0", ada.home)
     async with ada.service.db.write() as tx:
-        await links.request_reset(tx, ada.realm, name, ada.home.address)
+        await links.request_password_reset(tx, ada.realm, name, ada.home.address)
     await ada.service.drain()
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import asyncpg
 import pytest
 
-from almoner.access.credentials.domain import WeakPassword
+from almoner.access.credentials.domain import PasswordTooWeak
 from almoner.access.credentials.service import passkeys, passwords
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
@@ -48,7 +48,7 @@ async def ada(service: Service, tenant: Tenant) -> Account:
 async def reasons(who: Account) -> list[str | None]:
     """Why the person's sign-ins ended, newest first."""
     async with who.service.db.read() as tx:
-        return [one.end_reason for one in await sign_ins.of_person(tx, who.person)]
+        return [one.end_reason for one in await sign_ins.list_of_person(tx, who.person)]
 
 
 async def test_a_password_signs_in_whoever_has_nothing_more(ada: Account) -> None:
@@ -80,7 +80,7 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     needed = await second(ada)
     assert needed.factors.authenticator
     db = ada.service.db
-    assert await sign_in_methods.find_open_ticket(db, ada.realm, needed.ticket) == needed
+    assert await sign_in_methods.get_open_ticket(db, ada.realm, needed.ticket) == needed
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, "000000", ada.home)
     entered = await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)
@@ -217,30 +217,32 @@ async def test_a_proof_is_fresh_for_ten_minutes(ada: Account) -> None:
     clock.advance_wall(minutes=10)
     assert not await fresh(ada, entered.secret)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
+        await sign_in_methods.reauthenticate_by_password(db, ada.person, entered.sign_in, WRONG, ada.home)
     assert not await fresh(ada, entered.secret)
-    secret = await sign_in_methods.prove_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
+    secret = await sign_in_methods.reauthenticate_by_password(db, ada.person, entered.sign_in, PASSWORD, ada.home)
     assert await fresh(ada, secret)
     key = await add_passkey(ada)
     await ada.add_app()
     clock.advance_wall(minutes=10)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.prove_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
+        await sign_in_methods.reauthenticate_by_code(db, ada.person, entered.sign_in, ada.code(), ada.home)
     assert not await fresh(ada, secret)
     answer = await answer_of(ada, key)
     assert await fresh(
-        ada, await sign_in_methods.prove_by_passkey(db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+        ada, await sign_in_methods.reauthenticate_by_passkey(db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
     )
 
 
 async def test_a_stolen_cookie_opens_nothing_after_a_proof(ada: Account) -> None:
     """ASVS 7.2.4: a thief who waits for the proof of somebody else gets nothing by it."""
     stolen = await ada.enter()
-    secret = await sign_in_methods.prove_by_password(ada.service.db, ada.person, stolen.sign_in, PASSWORD, ada.home)
+    secret = await sign_in_methods.reauthenticate_by_password(
+        ada.service.db, ada.person, stolen.sign_in, PASSWORD, ada.home
+    )
     assert [await found(ada, one) for one in (stolen.secret, secret)] == [False, True]
     async with ada.service.db.write() as tx:
         await sign_ins.end(tx, ada.person, stolen.sign_in.id, "revoked", BY)
-        ended = await sign_ins.record_proof(tx, stolen.sign_in)
+        ended = await sign_ins.record_reauthentication(tx, stolen.sign_in)
     assert not await found(ada, ended), "who was revoked meanwhile proves nothing"
 
 
@@ -250,9 +252,9 @@ async def test_who_has_no_password_proves_by_the_app(service: Service, tenant: T
     entered = await who.begun()
     service.clock.advance_wall(minutes=10)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
+        await sign_in_methods.reauthenticate_by_code(service.db, who.person, entered.sign_in, "000000", who.home)
     assert not await fresh(who, entered.secret)
-    secret = await sign_in_methods.prove_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
+    secret = await sign_in_methods.reauthenticate_by_code(service.db, who.person, entered.sign_in, who.code(), who.home)
     assert await fresh(who, secret)
 
 
@@ -261,7 +263,7 @@ async def fresh(who: Account, secret: str) -> bool:
     async with who.service.db.single() as tx:
         seen = await sign_ins.find_by_secret(tx, who.realm, secret)
     assert seen is not None
-    return sign_ins.is_recently_proved(seen[0], who.service.clock.real_now())
+    return sign_ins.is_recently_authenticated(seen[0], who.service.clock.real_now())
 
 
 async def test_nobody_proves_by_somebody_elses_passkey(ada: Account, tenant: Tenant) -> None:
@@ -269,14 +271,16 @@ async def test_nobody_proves_by_somebody_elses_passkey(ada: Account, tenant: Ten
     key, entered = await add_passkey(other), await ada.enter()
     answer = await answer_of(other, key)
     with pytest.raises(SignInFailed):
-        await sign_in_methods.prove_by_passkey(ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home)
+        await sign_in_methods.reauthenticate_by_passkey(
+            ada.service.db, ada.person, entered.sign_in, BROWSER, answer, ada.home
+        )
 
 
 async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> None:
     here, there = await ada.enter(), await ada.enter(browser=AWAY)
     other = await member(ada.service, tenant)
     async with ada.service.db.write() as tx:
-        listed = await sign_ins.of_person(tx, ada.person)
+        listed = await sign_ins.list_of_person(tx, ada.person)
         assert [(one.device, one.address, one.is_live(tx.real_now)) for one in listed] == [
             ("Safari on iPhone", AWAY.address, True),
             ("Firefox on Windows", ada.home.address, True),
@@ -293,7 +297,7 @@ async def test_sign_ins_are_listed_and_revoked(ada: Account, tenant: Tenant) -> 
 
 async def test_a_new_password_ends_the_other_sign_ins(ada: Account) -> None:
     here, there = await ada.enter(), await ada.enter(browser=AWAY)
-    with pytest.raises(WeakPassword):
+    with pytest.raises(PasswordTooWeak):
         await account.change_password(ada.service.db, ada.person, here.sign_in, "short", ada.home)
     await account.change_password(ada.service.db, ada.person, here.sign_in, NEW, ada.home)
     assert [await found(ada, one.secret) for one in (here, there)] == [True, False]
@@ -335,7 +339,7 @@ async def test_what_is_over_is_removed_after_90_days(empty_database: TestDatabas
         assert left == [3, 2, 2, 1, 0]
         assert forgotten.sign_in.ended_at is None
         async with service.db.read() as tx:
-            assert await sign_ins.next_due(tx) is None
+            assert await sign_ins.next_deletion_at(tx) is None
 
 
 async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase) -> None:
@@ -347,7 +351,7 @@ async def test_a_dump_of_the_database_opens_nothing(empty_database: TestDatabase
             codes = await account.create_recovery_codes(tx, who.person, who.home)
             made = await links.send_invitation(tx, who.person)
             tokens = [links.link_token(tx, made), tx.vault.page_token("reset", made.id)]
-            await links.request_reset(tx, who.realm, who.name, who.home.address)
+            await links.request_password_reset(tx, who.realm, who.name, who.home.address)
         ticket = (await second(who)).ticket
         secrets = [PASSWORD, entered.secret, entered.device, app.secret, ticket, *tokens, *codes]
         for _ in range(2):
@@ -376,5 +380,5 @@ async def test_whoever_is_deleted_leaves_nothing_that_opens(ada: Account) -> Non
     entered: NewSignIn = await ada.enter()
     async with ada.service.db.write() as tx:
         await people.delete(tx, ada.realm, ada.person.id)
-        assert (await passwords.find_by_name(tx, ada.realm, ada.name)).hash is None
+        assert (await passwords.find_by_user_name(tx, ada.realm, ada.name)).hash is None
     assert not await found(ada, entered.secret)

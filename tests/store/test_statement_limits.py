@@ -10,9 +10,9 @@ import pytest
 
 from almoner import app
 from almoner.platform.database import transactions
-from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_limit
+from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_timeout
 from almoner.platform.jobs.background_tasks import JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result, enqueue_all
+from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result, enqueue_jobs
 from almoner.platform.jobs.runner import JobRunner
 from almoner.platform.jobs.schedules import ScheduleRunner
 from almoner.platform.observability.failures import CONNECTION_ERRORS
@@ -28,7 +28,7 @@ _PAUSE = "select pg_sleep(3600)"
 @pytest.fixture
 async def limited(service: Service) -> AsyncIterator[Database]:
     """One connection, whose statements have no time."""
-    made = await transactions.connect(service.database.dsn, service.db.deployment, size=1, seconds=TINY)
+    made = await transactions.open_database(service.database.dsn, service.db.deployment, size=1, seconds=TINY)
     yield made
     await made.close()
 
@@ -46,7 +46,7 @@ async def locked(database: TestDatabase, table: str) -> AsyncIterator[None]:
 
 
 async def _backend(database: Database) -> int:
-    with statement_limit(None):
+    with statement_timeout(None):
         async with database.read() as tx:
             return int(await tx.fetchval("select pg_backend_pid()"))
 
@@ -142,12 +142,12 @@ async def pause(database: Database) -> None:
 
 
 async def test_a_limit_holds_inside_its_block_and_commands_have_none(service: Service, limited: Database) -> None:
-    with statement_limit(None):
+    with statement_timeout(None):
         async with limited.read() as tx:
             await tx.fetch("select pg_sleep(0.1)")  # longer than the connection's own limit
-    unlimited = await transactions.connect(service.database.dsn, service.db.deployment, size=1)
+    unlimited = await transactions.open_database(service.database.dsn, service.db.deployment, size=1)
     try:
-        with statement_limit(TINY), pytest.raises(StatementTimeout):
+        with statement_timeout(TINY), pytest.raises(StatementTimeout):
             await pause(unlimited)
         async with unlimited.read() as tx:
             await tx.fetch("select pg_sleep(0.1)")
@@ -228,7 +228,7 @@ async def test_a_job_is_failed_and_counted(service: Service) -> None:
 
     runner = JobRunner(JobContext(service.db), {"tests.slow": slow}, telemetry)
     async with service.db.write() as tx:
-        await enqueue_all(tx, [NewJob("tests.slow", {})])
+        await enqueue_jobs(tx, [NewJob("tests.slow", {})])
     try:
         await runner.run_round()
         await runner.wait_until_idle()

@@ -170,18 +170,18 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
         rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), Filters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
-        assert await submissions_store.find_by_checks(
+        assert await submissions_store.list_by_checks(
             asking, ALL_PARTNERS, "validation_request", [some["validation_request_id"]]
         )
-        assert await submissions_store.find_by_checks(
+        assert await submissions_store.list_by_checks(
             asking, ALL_PARTNERS, "agent_verification", [some["agent_verification_id"]]
         )
-        assert await submissions_store.find_by_checks(asking, ALL_PARTNERS, "compliance", [uuid4()]) == []
-        assert await submissions_store.find_by_checks(asking, ALL_PARTNERS, "eligibility", [uuid4()]) == []
-        assert await submissions_store.find_undecided(asking, partner, some["configuration_id"])
-        assert await submissions_store.with_exclusive_request(asking, ALL_PARTNERS, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_by_checks(asking, ALL_PARTNERS, "compliance", [uuid4()]) == []
+        assert await submissions_store.list_by_checks(asking, ALL_PARTNERS, "eligibility", [uuid4()]) == []
+        assert await submissions_store.list_undecided(asking, partner, some["configuration_id"])
+        assert await submissions_store.list_with_exclusive_request(asking, ALL_PARTNERS, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.with_exclusive_request(asking, ALL_PARTNERS, several) == set(several)
+        assert await submissions_store.list_with_exclusive_request(asking, ALL_PARTNERS, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -205,7 +205,7 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.oldest_erasable_time(asking, ALL_PARTNERS, ended, tx.now) == tx.now
         assert await submissions_store_erasure.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
@@ -217,7 +217,7 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.oldest_erasable(asking, ALL_PARTNERS, ended, tx.now) == tx.now
+        assert await agents_store.oldest_erasable_time(asking, ALL_PARTNERS, ended, tx.now) == tx.now
         assert len(await agents_store.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
@@ -237,12 +237,26 @@ async def test_earlier_applications_are_found_from_indexes(world: World) -> None
         sql = f"select validation_request_id from {RECORD} where partner_id = $1 limit 1"
         request = await reading.fetchval(sql, partner.id)
         asking: Any = Explaining(reading)
-        assert len(await submissions_store_previous.list_previous(asking, partner, None, [request], [], 100)) == 1
-        assert await submissions_store_previous.list_previous(asking, partner, [uuid4()], None, ["fund"], 100) == []
         assert (
-            len(await submissions_store_previous.list_previous(asking, partner, None, None, ["fund", "399"], 100)) == 1
+            len(await submissions_store_previous.list_previous_applications(asking, partner, None, [request], [], 100))
+            == 1
         )
-        assert len(await submissions_store_previous.list_previous(asking, partner, None, None, ["fu"], 100)) == 100
+        assert (
+            await submissions_store_previous.list_previous_applications(asking, partner, [uuid4()], None, ["fund"], 100)
+            == []
+        )
+        assert (
+            len(
+                await submissions_store_previous.list_previous_applications(
+                    asking, partner, None, None, ["fund", "399"], 100
+                )
+            )
+            == 1
+        )
+        assert (
+            len(await submissions_store_previous.list_previous_applications(asking, partner, None, None, ["fu"], 100))
+            == 100
+        )
     assert RECORD not in asking.scans()
 
 
@@ -250,7 +264,9 @@ async def test_a_rare_word_of_an_earlier_application_is_found_by_the_index_of_wo
     async with world.service.db.read() as reading:
         asking: Any = Explaining(reading)
         assert (
-            await submissions_store_previous.list_previous(asking, world.large, None, None, ["nobody", "fund"], 100)
+            await submissions_store_previous.list_previous_applications(
+                asking, world.large, None, None, ["nobody", "fund"], 100
+            )
             == []
         )
     assert RECORD not in asking.scans()
@@ -262,12 +278,12 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         sql = f"select id from {RECORD} where status = 'failed' order by id offset 5000 limit 1"
         submission = await reading.fetchval(sql)
         asking: Any = Explaining(reading)
-        known = await status_views.load_status(asking, submission)
+        known = await status_views.load_application_status(asking, submission)
         assert (known.language, known.appeal is None, known.submission.status) == ("de", False, "failed")
-        assert await status_views.language_of(asking, submission) == "de"
-        assert len(await form_store.list_link_sends(asking, ALL_PARTNERS, submission)) == 1
-        assert await form_store.find_submission(asking, ALL_PARTNERS, submission) is None
-        assert await submission_documents_store.submission_of(asking, ALL_PARTNERS, submission) is None
+        assert await status_views.application_language_of(asking, submission) == "de"
+        assert len(await form_store.list_link_send_times(asking, ALL_PARTNERS, submission)) == 1
+        assert await form_store.find_previous_submission(asking, ALL_PARTNERS, submission) is None
+        assert await submission_documents_store.find_submission_id(asking, ALL_PARTNERS, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}
     assert asking.scans() <= {*small, "validation_submission_document"}, asking.scans()
@@ -284,10 +300,10 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals_store.oldest_erasable(asking, ALL_PARTNERS)
+        first = await appeals_store.oldest_erasable_time(asking, ALL_PARTNERS)
         assert first is not None
         assert await appeals_store.erase_texts(asking, ALL_PARTNERS, first, 10) == 1
-        first = await agents_store_mails.oldest_erasable(asking, ALL_PARTNERS)
+        first = await agents_store_mails.oldest_erasable_time(asking, ALL_PARTNERS)
         assert first is not None
         assert await agents_store_mails.erase_representation_requests(asking, ALL_PARTNERS, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}

@@ -102,14 +102,16 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, pending: U
             await decide(tx, pending, source, organisation)
     if source == target:
         return
-    if REQUEST.allows(source, target) and source != "rejected":
+    if REQUEST.allows_transition(source, target) and source != "rejected":
         async with trial(service) as tx:
             await decide(tx, pending, target, organisation)
         return
     with pytest.raises(asyncpg.CheckViolationError) as refused:
         async with service.db.write() as tx:
             await decide(tx, pending, target, organisation)
-    by_appeal = {"reversed_by_an_appeal"} if REQUEST.allows(source, target) else set()  # tests of appeals show it
+    by_appeal = (
+        {"reversed_by_an_appeal"} if REQUEST.allows_transition(source, target) else set()
+    )  # tests of appeals show it
     assert refused.value.constraint_name in (by_appeal or {f"lifecycle_{RECORD}", f"{RECORD}_immutable"})
 
 
@@ -180,9 +182,9 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(serv
     new = UnlistedOrganisation(factories.IRS, "98-7654321", "987654321", "Somewhere Fund", "USA")
     other = (await service.tenant()).partner
     async with service.db.write() as tx:
-        ours = await organisations.find_or_create_own(tx, tenant.partner, new)
-        assert (await organisations.find_or_create_own(tx, tenant.partner, new)).id == ours.id
-        second = await organisations.find_or_create_own(tx, other, new)
+        ours = await organisations.find_or_create_unlisted(tx, tenant.partner, new)
+        assert (await organisations.find_or_create_unlisted(tx, tenant.partner, new)).id == ours.id
+        second = await organisations.find_or_create_unlisted(tx, other, new)
         assert second.id != ours.id
     again = "insert into organisation select (o).* from (select o from organisation o where id = $1) x"
     assert await refuses(service, again, ours.id) == "organisation_pkey"
@@ -193,7 +195,7 @@ async def test_one_organisation_of_a_number_for_a_partner_and_publishing_it(serv
             await organisations.publish(tx, second.id)
         with pytest.raises(NotFound):
             await organisations.publish(tx, ours.id)
-        found = await organisations.find_by_key(tx, other, factories.IRS, "987654321")
+        found = await organisations.find_by_number_key(tx, other, factories.IRS, "987654321")
         assert found is not None
         assert found.id == ours.id
 
@@ -275,7 +277,7 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
             assert await requests_store_evidence.list_evaluations(explaining, ALL_PARTNERS, some)
-            assert await requests_store_evidence.find_latest(explaining, ALL_PARTNERS, some)
+            assert await requests_store_evidence.find_latest_evaluation(explaining, ALL_PARTNERS, some)
             assert await requests_store.list_pending(explaining, ALL_PARTNERS, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
             assert await requests_store.requests_by_document(explaining, ALL_PARTNERS, [some]) == {}

@@ -96,7 +96,7 @@ async def test_s1_the_database_knows_no_other_moves(service: Service, pending: U
     async with service.db.write() as tx:
         if source != "pending":
             await decide(tx, pending, source)
-    allowed = source == target or VERIFICATION.allows(source, target)
+    allowed = source == target or VERIFICATION.allows_transition(source, target)
     if source == "approved" and target == "approved":
         return  # nothing moves
     if allowed:

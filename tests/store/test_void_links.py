@@ -23,7 +23,7 @@ async def mailed(who: Account, purpose: Purpose) -> str:
     async with who.service.db.write() as tx:
         if purpose == "invitation":
             return links.link_token(tx, await links.send_invitation(tx, who.person))
-        await links.request_reset(tx, who.realm, who.name, who.home.address)
+        await links.request_password_reset(tx, who.realm, who.name, who.home.address)
     await who.service.drain()
     async with who.service.db.read() as tx:
         [link] = await tx.fetch(
@@ -35,7 +35,7 @@ async def mailed(who: Account, purpose: Purpose) -> str:
 async def is_revoked(who: Account, token: str, purpose: Purpose) -> None:
     """The link opens nothing, and says why."""
     with pytest.raises(LinkClosed) as closed:
-        await links.set_password(who.service.db, token, purpose, "another long phrase", who.home)
+        await links.set_password_by_link(who.service.db, token, purpose, "another long phrase", who.home)
     assert closed.value.why == "revoked"
 
 
@@ -52,7 +52,7 @@ async def test_a_link_to_the_old_mailbox_opens_nothing(ada: Account, purpose: Pu
     await write_to(ada, "corrected@example.org")
     await is_revoked(ada, token, purpose)
     again = await mailed(ada, purpose)
-    await links.set_password(ada.service.db, again, purpose, NEW, ada.home)
+    await links.set_password_by_link(ada.service.db, again, purpose, NEW, ada.home)
 
 
 async def test_another_change_of_the_profile_leaves_the_link(ada: Account) -> None:
@@ -60,7 +60,7 @@ async def test_another_change_of_the_profile_leaves_the_link(ada: Account) -> No
     async with ada.service.db.write() as tx:
         held = await people.get_for_update(tx, ada.realm, ada.person.id)
         await people.update_profile(tx, held, {**held.profile, "displayName": "Ada"})
-    await links.set_password(ada.service.db, token, "reset", NEW, ada.home)
+    await links.set_password_by_link(ada.service.db, token, "reset", NEW, ada.home)
 
 
 async def test_a_reset_that_a_thief_asked_for_is_void_with_a_new_password(ada: Account) -> None:
@@ -91,7 +91,7 @@ async def test_being_activated_again_brings_no_invitation_back(service: Service,
 async def test_a_password_set_for_who_came_before_is_told(service: Service, tenant: Tenant) -> None:
     who = await member(service, tenant, password=None)
     await who.begun()
-    await links.set_password(service.db, await mailed(who, "invitation"), "invitation", NEW, AWAY)
+    await links.set_password_by_link(service.db, await mailed(who, "invitation"), "invitation", NEW, AWAY)
     assert [subject for subject, _ in await who.mails() if "was changed" in subject]
 
 
@@ -100,10 +100,10 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin(tx, ada.person, "passkey", ada.home)
-    assert (await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
+    assert (await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     with pytest.raises(TicketExpired):
-        await sign_in_methods.find_open_ticket(ada.service.db, ada.realm, needed.ticket)
+        await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, needed.ticket)
     with pytest.raises(TicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 

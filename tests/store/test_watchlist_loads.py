@@ -12,7 +12,7 @@ import pytest
 from almoner.adapters.watchlist_ofac import OfacReader
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.screenings.domain import Hit, SubjectDetails
-from almoner.screening.screenings.screener import ListsChanged
+from almoner.screening.screenings.screener import WatchlistsOutdated
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
@@ -141,17 +141,17 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     asked = SubjectDetails("organisation", ("Zavod imeni Degtyareva",))
 
     async def compared(tx: Tx) -> tuple[list[Hit], list[str]]:
-        lists = await screener.current_lists(tx)
+        lists = await screener.current_watchlists(tx)
         return lists.find_hits(asked), [one.version for one in lists.versions]
 
-    assert await screener.run_with_lists(db, compared) == ([], [])
+    assert await screener.run_with_watchlists(db, compared) == ([], [])
     first = await load(db, write(next(paths), rows()))
-    (hit,), versions = await screener.run_with_lists(db, compared)
+    (hit,), versions = await screener.run_with_watchlists(db, compared)
     assert (hit.list, hit.entry_key, hit.load, hit.category) == ("ofac-sdn", "3", first.id, "sanction")
     assert hit.score == pytest.approx(sum(part.points for part in hit.parts))
     assert versions == [first.version]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
-    assert (await screener.run_with_lists(db, compared))[0] == []
+    assert (await screener.run_with_watchlists(db, compared))[0] == []
 
 
 async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
@@ -161,8 +161,8 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
     many = [listing(number, f"COMPANY {number} OF TOWN {number * 7}") for number in range(1, 2_000)]
     await load(db, write(next(paths), many))
     async with db.write() as tx:
-        with pytest.raises(ListsChanged):
-            await screener.current_lists(tx)
+        with pytest.raises(WatchlistsOutdated):
+            await screener.current_watchlists(tx)
     turns = 0
 
     async def turn() -> None:
@@ -172,11 +172,11 @@ async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(
             await asyncio.sleep(0)
 
     turning = asyncio.create_task(turn())
-    await screener.reload(db)
+    await screener.reload_watchlists(db)
     turning.cancel()
     assert turns > 50  # the loop went on while thousands of names were read
     async with db.write() as tx:
-        assert [one.code for one in (await screener.current_lists(tx)).versions] == ["ofac-sdn"]
+        assert [one.code for one in (await screener.current_watchlists(tx)).versions] == ["ofac-sdn"]
 
 
 async def test_an_entry_that_cannot_be_read_stays_as_it_was(db: Database, paths: Iterator[Path]) -> None:

@@ -40,7 +40,9 @@ def lists(alone: Service, tmp_path: Path) -> Lists:
 
 async def watch(service: Service, number: int, name: str) -> ScreeningMatch:
     screener, (who, asked) = Screener(), body((await service.tenant()).partner, UUID(int=number), name)
-    found = await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True))
+    found = await screener.run_with_watchlists(
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=True)
+    )
     (match,) = found.matches
     return match
 
@@ -48,9 +50,9 @@ async def watch(service: Service, number: int, name: str) -> ScreeningMatch:
 async def now(service: Service, match: ScreeningMatch) -> tuple[list[tuple[str, str, bool]], list[str]]:
     """What is known of the record of a match, and what waits for a person."""
     async with service.db.read() as tx:
-        current = (await matches.get_result(tx, match.who)).matches
+        current = (await matches.get_screening_result(tx, match.who)).matches
         asked = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
-        waiting = [await screenings.find(tx, row["subject_id"]) for row in asked]
+        waiting = [await screenings.find_match(tx, row["subject_id"]) for row in asked]
     return (
         [(one.list, one.decision, one.awaiting_review) for one in current],
         [one.list for one in waiting if one is not None and one.who == match.who],
@@ -69,7 +71,7 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     await lists.load(listing(1, AQSA), listing(2, ZAVOD), code=SAMPLE)
     decided, waiting = await watch(alone, 1, AQSA), await watch(alone, 2, ZAVOD)
     async with alone.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, decided.id, DECISIONS[decision])
+        await matches.decide_match(tx, ALL_PARTNERS, decided.id, DECISIONS[decision])
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, ZAVOD), listing(3, "HOUSE OF CACAO"), code=WHOLE)
     await alone.drain()
@@ -77,8 +79,8 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, decided) == ([(WHOLE, decision, False)], [])
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
-        (match,) = (await matches.get_result(tx, decided.who)).matches
-        (reported,) = (await reviews.history_of(tx, matches.subject_of(match))).decisions
+        (match,) = (await matches.get_screening_result(tx, decided.who)).matches
+        (reported,) = (await reviews.review_history_of(tx, matches.review_subject_of(match))).decisions
     assert reported.decision.by == "operator_1"
     assert reported.decision.note is not None
     assert reported.decision.note.endswith(DECISIONS[decision].note or "")
@@ -88,7 +90,7 @@ async def test_who_is_otherwise_in_the_whole_list_is_asked_about(alone: Service,
     await lists.load(listing(1, AQSA), code=SAMPLE)
     match = await watch(alone, 1, AQSA)
     async with alone.db.write() as tx:
-        await matches.decide(tx, ALL_PARTNERS, match.id, DECISIONS["cleared"])
+        await matches.decide_match(tx, ALL_PARTNERS, match.id, DECISIONS["cleared"])
     await lists.load(listing(1, "AL-MASJED AL-AQSA CHARITY FOUNDATION OF TYRE"), code=WHOLE)
     await alone.drain()
     assert await now(alone, match) == ([(WHOLE, "open", True)], [WHOLE])

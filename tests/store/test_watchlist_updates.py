@@ -59,7 +59,7 @@ async def test_the_shipped_sample_clears_bodies_and_has_somebody_to_find(alone: 
     for _ in range(2):  # the second start finds it loaded
         await terminal.load_sample(alone.db)
     partner, screener = (await alone.tenant()).partner, Screener()
-    lists = await screener.reload(alone.db)
+    lists = await screener.reload_watchlists(alone.db)
     assert [(one.code, one.load.person_categories) for one in lists.versions] == [(SAMPLE.code, ())]
     for name, number, status in (
         ("Benevolence International Foundation", "36-3823186", "open"),
@@ -136,7 +136,7 @@ async def look(service: Service, screener: Screener, who: ScreenedSubject, asked
     async def use(tx: Tx) -> ScreeningResult:
         return await matches.screen(tx, screener, who, asked, watch=True)
 
-    return await screener.run_with_lists(service.db, use)
+    return await screener.run_with_watchlists(service.db, use)
 
 
 async def decide_some(service: Service, random: Random) -> None:
@@ -149,9 +149,9 @@ async def decide_some(service: Service, random: Random) -> None:
                 verdict = Decision("accepted", None, "operator_1", "Seen")
                 if random.random() < 0.5:
                     verdict = Decision("rejected", "not_the_same", "operator_1", "Seen")
-                await matches.decide(tx, ALL_PARTNERS, row["id"], verdict)
+                await matches.decide_match(tx, ALL_PARTNERS, row["id"], verdict)
             elif row["decision"] != "open" and not row["awaiting_review"] and random.random() < 0.1:
-                await matches.reopen(tx, row["id"], "operator_1", "It was about another one")
+                await matches.reopen_match(tx, row["id"], "operator_1", "It was about another one")
 
 
 async def snapshot(service: Service) -> list[tuple[object, ...]]:

@@ -15,7 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load, LoadQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
-from almoner.sources import register_source
+from almoner.sources import get_register_source
 from tests.support.database import TestDatabase
 from tests.support.service import serving
 from tests.support.workbooks import workbook
@@ -35,7 +35,7 @@ async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
 
 
 async def load(db: Database, source: str | Path, *paths: Path, as_of: datetime = FIRST) -> Load:
-    return await registers_flows.import_files(db, register_source(str(source)), paths, as_of=as_of)
+    return await registers_flows.import_files(db, get_register_source(str(source)), paths, as_of=as_of)
 
 
 async def found(db: Database, country: str, registry: str, number: str) -> Organisation:
@@ -147,7 +147,7 @@ async def test_an_old_number_of_france_leads_to_the_new_one(db: Database, tmp_pa
         name = tmp_path / f"rna_waldec_20240201_dpt_{department.decode()}.csv"
         content = waldec.read_bytes().replace(b'"W751', b'"W' + number).replace(b"751P00012345", b"")
         name.write_bytes(content + b"\n")
-        await registers_flows.import_files(db, register_source("rna"), [name], as_of=SECOND, force=True)
+        await registers_flows.import_files(db, get_register_source("rna"), [name], as_of=SECOND, force=True)
         if department == b"13":
             assert (await found(db, "FRA", "RNA", "751P00012345")).succeeded_by == new.id
     restored = await found(db, "FRA", "RNA", "751P00012345")

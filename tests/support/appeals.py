@@ -37,13 +37,13 @@ async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by:
         await reviews.claim_for_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), who)
     async with service.db.write() as tx:
         decision = Decision(verdict, reason, who, "I have seen the certificate.")
-        await reviews.decide(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), decision)
+        await reviews.decide_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), decision)
 
 
 async def release(service: Service, appeal: dict[str, Any], by: str) -> None:
     """Somebody lets go of it."""
     async with service.db.write() as tx:
-        await reviews.release(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), by)
+        await reviews.release_claim(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), by)
 
 
 async def reject_first(service: Service, kind: str, type_: str, text: str, reason: str, by: str) -> None:

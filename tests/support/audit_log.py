@@ -12,7 +12,7 @@ from almoner.kit.ids import new_id
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import Chainer
+from almoner.platform.audit.chain import ChainBuilder
 from almoner.platform.audit.log import Actor
 from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database
@@ -39,7 +39,7 @@ class Log:
         """Write entries and give them their places; ``server``: who writes, if it is another one."""
         async with (server or self.service.db).write() as tx:
             for number in range(entries):
-                await audit.record(
+                await audit.record_entry(
                     tx,
                     self.scope,
                     KEY,
@@ -53,7 +53,7 @@ class Log:
 
     async def chain(self) -> None:
         """Give places to all that wait."""
-        chainer = Chainer(self.service.db, Telemetry(lambda _: None))
+        chainer = ChainBuilder(self.service.db, Telemetry(lambda _: None))
         while await chainer.run_batch():
             pass
 

@@ -65,7 +65,11 @@ def proposal(
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
     return AccountProposal(
-        organisation_id, currency, holder, payee_bank_accounts.parse_numbers({"iban": iban, "bic": bic}), address
+        organisation_id,
+        currency,
+        holder,
+        payee_bank_accounts.parse_account_numbers({"iban": iban, "bic": bic}),
+        address,
     )
 
 
@@ -81,7 +85,7 @@ async def account(
     async with service_.db.write() as tx:
         named = await organisations.get(tx, ALL_PARTNERS, uuid_of(service_, "organisation", organisation))
         given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
-        made = await payee_bank_accounts.propose(tx, given, note="letter", by="one")
+        made = await payee_bank_accounts.propose_account(tx, given, note="letter", by="one")
     for officer in ("two", "three")[: made.reviews_needed]:
         async with service_.db.write() as tx:
             made = await payee_bank_accounts.approve(tx, made.id, number=iban, note="telephone", by=officer)
@@ -118,13 +122,13 @@ async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date
 async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
     """A file goes to the bank."""
     async with service_.db.write() as tx:
-        return payment_files.released_content(tx, await payment_files.release(tx, file.id, by=by))
+        return payment_files.released_content(tx, await payment_files.release_file(tx, file.id, by=by))
 
 
 async def withdrawn(service_: Service, file: PaymentFile) -> None:
     """A file never goes to the bank."""
     async with service_.db.write() as tx:
-        await payment_files.withdraw(tx, file.id, note="not this one", by="one")
+        await payment_files.withdraw_file(tx, file.id, note="not this one", by="one")
 
 
 async def heard(service_: Service, content: bytes) -> StatusReportResult:

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from almoner.cli.ports import listen
-from almoner.cli.serve import answer
+from almoner.cli.ports import open_listening_sockets
+from almoner.cli.serve import serve_application
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -170,7 +170,7 @@ async def open_town(database: TestDatabase, **settings: Any) -> AsyncIterator[Se
     async with serving(database, port=port, **given) as service:
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            group.create_task(answer(service.app, listen("localhost", port), stop))
+            group.create_task(serve_application(service.app, open_listening_sockets("localhost", port), stop))
             try:
                 yield service
             finally:

@@ -9,7 +9,7 @@ from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import hmrc_schedule
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import DraftResult, GiftAidClaim
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.giftaid import charity, declared
@@ -93,4 +93,4 @@ async def cause(service: Service, api: Client) -> Cause:
 
 def day(service: Service, back: int) -> str:
     """A moment some days ago, as the interface takes it."""
-    return iso(service.clock.now() - timedelta(days=back))
+    return iso_timestamp(service.clock.now() - timedelta(days=back))

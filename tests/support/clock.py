@@ -23,11 +23,11 @@ class TestClock:
         return datetime.now(UTC) + self._ahead
 
     @property
-    def ahead(self) -> timedelta:
+    def offset(self) -> timedelta:
         """How far business time has been moved."""
         return self._now - self._start
 
-    def set_ahead(self, ahead: timedelta) -> None:
+    def set_offset(self, ahead: timedelta) -> None:
         """Take over a move of the deployment's clock."""
         self._now = max(self._now, self._start + ahead)
 

@@ -27,7 +27,7 @@ def folder(line: str | None = None) -> Path:
 
 
 def _has_room() -> bool:
-    return MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, memory.usable_bytes()) >= _LEAST_FREE
+    return MEMORY.is_dir() and min(shutil.disk_usage(MEMORY).free, memory.usable_memory_bytes()) >= _LEAST_FREE
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def main() -> None:
     group = typer.main.get_command(terminal.commands)
     assert isinstance(group, TyperGroup)
     assert list(group.commands.values())
-    assert failures.explain(EOFError()) is None  # imported, too
+    assert failures.explain_error(EOFError()) is None  # imported, too
     assert threading.active_count() == 1, "a copy has one thread"
     gc.freeze()  # looked through once, not by every copy
     if _next(socket.socket(fileno=int(sys.argv[1]))):

@@ -11,9 +11,9 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.claims.domain import ClaimRefused, GiftAidClaim
+from almoner.giving.gift_aid.claims.domain import GiftAidClaim, GiftAidClaimError
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
@@ -97,7 +97,10 @@ class World:
         start = now + self.chance.randint(-20, 5) * DAY
         end = start + self.chance.randint(1, 30) * DAY if self.chance.random() < 0.5 else None
         made = await declared(
-            self.api, userId=self.user, coversFrom=iso(start), **({"coversTo": iso(end)} if end else {})
+            self.api,
+            userId=self.user,
+            coversFrom=iso_timestamp(start),
+            **({"coversTo": iso_timestamp(end)} if end else {}),
         )
         self.said.append(Said(made["id"], start, end))
 
@@ -198,7 +201,7 @@ class World:
 
     async def draft(self) -> None:
         """One of the charities drafts a claim, if there is something to claim."""
-        with suppress(ClaimRefused):  # it has a draft
+        with suppress(GiftAidClaimError):  # it has a draft
             await self.chance.choice(self.causes[:2]).draft()
 
     async def move(self) -> None:

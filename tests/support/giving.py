@@ -20,7 +20,7 @@ from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.http.edge import Edge
+from almoner.platform.http.edge import EdgeMiddleware
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.fake_provider import FakeProvider, notice
@@ -65,7 +65,7 @@ class Giving:
 
     async def come_back(self) -> SessionDonation:
         """The browser returns from the provider."""
-        return await donations_flows.return_from_provider(self.work, self.session_id)
+        return await donations_flows.handle_provider_return(self.work, self.session_id)
 
     async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
         """The provider sends a notice."""
@@ -74,7 +74,7 @@ class Giving:
 
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
         """Anything sent to the address of the provider's notices."""
-        edge = Edge(
+        edge = EdgeMiddleware(
             Router(webhook_routes(self.work, self.disputed, self.refunded)),
             self.service.services.telemetry,
             self.service.clock,
@@ -117,7 +117,7 @@ class Giving:
     async def sweep(self) -> int:
         """Cancel what was abandoned."""
         async with self.service.db.write() as tx:
-            return await donations.cancel_abandoned(tx)
+            return await donations.cancel_abandoned_donations(tx)
 
 
 async def open_session(service: Service, api: Client, **body: Any) -> Giving:

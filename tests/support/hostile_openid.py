@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from almoner.cli.serve import answer
+from almoner.cli.serve import serve_application
 from tests.support.clock import TestClock
 
 Claims = dict[str, Any]
@@ -152,7 +152,7 @@ async def hostile_provider(clock: TestClock) -> AsyncIterator[HostileProvider]:
         ]
     )
     stop = asyncio.Event()
-    task = asyncio.create_task(answer(app, [listening], stop))
+    task = asyncio.create_task(serve_application(app, [listening], stop))
     try:
         yield made
     finally:

@@ -38,7 +38,7 @@ class Desk(Browser):
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
         place = member_portal(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
-        self.cookies[place.session_cookie] = entered.secret
+        self.cookies[place.session_cookie_name] = entered.secret
 
     async def wait(self) -> None:
         """Let it be a while since the member proved who they are."""

@@ -17,13 +17,13 @@ from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.refunds import jobs as refunds_jobs
-from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import jobs as settlements_jobs
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, ReportRefused
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, SettlementReportError
 from almoner.giving.accounting.suspense import jobs as suspense_jobs
 from almoner.giving.checkout.donation_requests import jobs as donation_requests_jobs
-from almoner.giving.checkout.donation_requests.domain import RequestRefused
+from almoner.giving.checkout.donation_requests.domain import DonationRequestError
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, InvalidState, WrongTargetCurrency
@@ -34,7 +34,7 @@ from almoner.giving.checkout.sessions.domain import SessionCompleted, SessionExp
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import jobs as verifications_jobs
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
@@ -64,9 +64,10 @@ RULES = DisbursementRules()
 FEE = 30
 """Of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
-    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementRefused,
-    CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, ReportRefused, ImportInterrupted, RequestRefused,
-    RefundNotPossible,
+    SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementError,
+    CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, SettlementReportError, ImportInterrupted,
+    DonationRequestError,
+    RefundError,
 )  # fmt: skip
 
 
@@ -164,7 +165,7 @@ class World(Directly, Back, Claiming, Transferring):
 
     async def come_back(self) -> None:
         """A browser returns from the provider."""
-        await donations_flows.return_from_provider(self.work, self._some().session_id)
+        await donations_flows.handle_provider_return(self.work, self._some().session_id)
 
     async def pay(self) -> None:
         """A donor pays what was asked, or (by a fault at the provider) something else."""
@@ -273,7 +274,7 @@ class World(Directly, Back, Claiming, Transferring):
             target = self.service.db.deployment.ids.parse("organisation", self.chance.choice(self.nonprofits))
             assert target is not None
             async with self.db.write() as tx:
-                await reassignments.reassign(
+                await reassignments.reassign_donation(
                     tx,
                     ALL_PARTNERS,
                     self.chance.choice(found),

@@ -8,8 +8,8 @@ from uuid import UUID
 from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.claims.domain import TAX_YEAR, ClaimRefused, GiftAidClaim
-from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
+from almoner.giving.gift_aid.claims.domain import TAX_YEAR, GiftAidClaim, GiftAidClaimError
+from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.platform.database.transactions import Database
 from tests.support.client import Client
 from tests.support.giftaid import declared
@@ -38,13 +38,13 @@ class Claiming:
         if not living or self.chance.random() < 0.5:
             await declared(self.api, userId=self.donor)
             return
-        with suppress(GiftAidRefused):  # cancelled by another meanwhile
+        with suppress(DeclarationError):  # cancelled by another meanwhile
             async with self.db.write() as tx:
                 await gift_aid_claims.cancel_declaration(tx, self.chance.choice(living), None)
 
     async def claim(self) -> None:
         """A charity drafts a claim of what was given until now, if there is something to claim."""
-        with suppress(ClaimRefused):  # it has a draft
+        with suppress(GiftAidClaimError):  # it has a draft
             await self._draft(self._uuid(self.chance.choice(self.nonprofits)))
 
     async def hmrc_answers(self) -> None:
@@ -53,7 +53,7 @@ class Claiming:
         if not (found := await self.ids(f"select id from gift_aid_claim where status in {states} order by id")):
             return
         claim_id = self.chance.choice(found)
-        with suppress(ClaimRefused):  # somebody else was faster
+        with suppress(GiftAidClaimError):  # somebody else was faster
             async with self.db.write() as tx:
                 drafted = (await gift_aid_claims.get(tx, claim_id)).status == "drafted"
                 if self.chance.random() < 0.2:
@@ -129,7 +129,7 @@ class Claiming:
                 ]
                 got = sum(one.minor - one.deducted_minor for one in claims) - sum(one.left_minor for one in left)
                 assert got == sum(standing), name
-            assert await reassignments.donations_of_merged(tx, None, 10) == []
+            assert await reassignments.donations_of_merged_organisations(tx, None, 10) == []
 
     async def _draft(self, of: UUID) -> GiftAidClaim | None:
         together = self.chance.random() < 0.5

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import RequestPayment, RequestRefused, UninvoicedGroup
+from almoner.giving.checkout.donation_requests.domain import DonationRequestError, RequestPayment, UninvoicedGroup
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from tests.support.client import Client
@@ -61,7 +61,7 @@ class Directly:
 
     async def note_transfer(self, reference: str) -> None:
         of, money = self.transfers[reference]
-        with suppress(RequestRefused):  # noted before
+        with suppress(DonationRequestError):  # noted before
             await donation_requests_flows.receive_payment(
                 self.db, ALL_PARTNERS, of, money, reference, recorded_by="officer"
             )

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.accounting.refunds.domain import RefundNotPossible
+from almoner.giving.accounting.refunds.domain import RefundError
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import DecisionRefused
+from almoner.giving.accounting.suspense.domain import UnallocatedPaymentError
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import Statement
@@ -83,7 +83,7 @@ class Transferring:
     async def confirm_transfer(self) -> None:
         """A donor says that it was sent."""
         async with self.db.write() as tx:
-            await bank_transfers.confirm_sent(tx, self._some().session_id)
+            await bank_transfers.confirm_transfer_sent(tx, self._some().session_id)
 
     async def transfer_arrives(self) -> None:
         """Our bank tells of money with a reference: in time or late, the first one or another, mostly of its amount."""
@@ -110,7 +110,7 @@ class Transferring:
         if held := await self.ids(
             f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
         ):
-            with suppress(DecisionRefused):
+            with suppress(UnallocatedPaymentError):
                 async with self.db.write() as tx:
                     await bank_transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
 
@@ -119,7 +119,7 @@ class Transferring:
         if held := await self.ids(
             f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
         ):
-            with suppress(DecisionRefused):
+            with suppress(UnallocatedPaymentError):
                 async with self.db.write() as tx:
                     await suspense.begin_refund(tx, self.chance.choice(held), "not ours", BY)
 
@@ -131,7 +131,7 @@ class Transferring:
     async def _leave(self, owed: Back, *, noted: bool = False) -> None:
         content = self._booked(Moved(owed.reference, -owed.minor, owed.currency, f"OUT{len(self.moved)}"))
         if noted:
-            with suppress(DecisionRefused, RefundNotPossible):  # a statement told of another one alike meanwhile
+            with suppress(UnallocatedPaymentError, RefundError):  # a statement told of another one alike meanwhile
                 await self._note(owed, list(self.moved)[-1])
         await self._state(content)
 

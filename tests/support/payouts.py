@@ -69,7 +69,7 @@ async def came_back(service: Service, payout: dict[str, Any], reason: str = "acc
 
 async def hold(service: Service, organisation: str) -> None:
     """An officer stops payouts to a nonprofit."""
-    await _decide(service, organisation, disbursements.hold_organisation)
+    await _decide(service, organisation, disbursements.hold_disbursements)
 
 
 async def release(service: Service, organisation: str) -> None:

@@ -22,7 +22,7 @@ async def lived(service: Service, api: Client) -> None:
     late = await settled(service, api, cause, amount=1000)
     refused = await refunds.begun(service, late)
     async with service.db.write() as tx:
-        await refunding.record_refused(tx, refused.id, "the card is closed")
+        await refunding.record_provider_refusal(tx, refused.id, "the card is closed")
     await simulate(api, late["id"], "refund")
     (_, sent) = await refunds.of(service, late)
     async with service.db.read() as tx:

@@ -29,7 +29,7 @@ class File:
         """Its text with line ends as they are."""
         return iter(io.TextIOWrapper(io.BytesIO(self.content), encoding=encoding, errors="replace", newline=""))
 
-    def binary(self) -> BinaryIO:
+    def open_binary(self) -> BinaryIO:
         """Its bytes."""
         return io.BytesIO(self.content)
 

@@ -11,7 +11,13 @@ from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, Evi
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, ReviewEvidence, ReviewHistory, Subject
+from almoner.validation.decisions.reviews.domain import (
+    Decision,
+    EvidenceStep,
+    ReviewEvidence,
+    ReviewHistory,
+    ReviewSubject,
+)
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 from tests.support import factories
 from tests.support.client import Client
@@ -28,10 +34,10 @@ class VerificationCase:
 
     reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock it."""
         found = await verifications_store.get_for_update(tx, ALL_PARTNERS, subject_id)
-        return Subject(KIND, found.id, found.partner_id) if found else None
+        return ReviewSubject(KIND, found.id, found.partner_id) if found else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Its organisation and its checks."""
@@ -43,13 +49,13 @@ class VerificationCase:
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
         """Approve."""
         approved = await verifications.approve(tx, scope, subject_id, Evidence(decision.by, decision.note))
-        await reviews.record_decision(tx, Subject(KIND, subject_id, approved.partner_id), decision)
+        await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, approved.partner_id), decision)
 
     async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> None:
         """Reject; the reasons of this case are those of the record."""
         evidence = Evidence(decision.by, decision.note)
         rejected = await verifications.reject(tx, scope, subject_id, decision.reason_code, evidence)  # type: ignore[arg-type]
-        await reviews.record_decision(tx, Subject(KIND, subject_id, rejected.partner_id), decision)
+        await reviews.record_decision(tx, ReviewSubject(KIND, subject_id, rejected.partner_id), decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Waiting:
 
     service: Service
     case: ReviewHandler
-    subject: Subject
+    subject: ReviewSubject
 
     async def look(self, by: Operator) -> reviews.ReviewView:
         """As at the terminal."""
@@ -68,17 +74,17 @@ class Waiting:
     async def accept(self, by: Operator, note: str = "Seen") -> None:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            await reviews.decide(tx, self.case, self.subject.id, Decision("accepted", None, by.id, note))
+            await reviews.decide_review(tx, self.case, self.subject.id, Decision("accepted", None, by.id, note))
 
     async def reject(self, by: Operator, reason: str = "no_response", note: str = "Three letters") -> None:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            await reviews.decide(tx, self.case, self.subject.id, Decision("rejected", reason, by.id, note))
+            await reviews.decide_review(tx, self.case, self.subject.id, Decision("rejected", reason, by.id, note))
 
     async def release(self, by: Operator) -> None:
         """As at the terminal."""
         async with self.service.db.write() as tx:
-            await reviews.release(tx, self.case, self.subject.id, by.id)
+            await reviews.release_claim(tx, self.case, self.subject.id, by.id)
 
     async def ask(self, *reasons: str) -> None:
         """As its own slice does."""
@@ -88,7 +94,7 @@ class Waiting:
     async def history(self) -> ReviewHistory:
         """All that is known of it."""
         async with self.service.db.read() as tx:
-            return await reviews.history_of(tx, self.subject)
+            return await reviews.review_history_of(tx, self.subject)
 
 
 async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
@@ -98,7 +104,7 @@ async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
     assert found is not None
     case = VerificationCase()
     async with service.db.write() as tx:
-        subject = await case.lock(tx, found)
+        subject = await case.lock_subject(tx, found)
         assert subject is not None
     one = Waiting(service, case, subject)
     await one.ask(*(reasons or REASONS))

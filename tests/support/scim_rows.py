@@ -12,7 +12,7 @@ from almoner.access.partners import service as partners
 from almoner.kit.ids import Ids
 from almoner.platform.audit.log import Actor
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import Database, Partner, Tx, connect
+from almoner.platform.database.transactions import Database, Partner, Tx, open_database
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.scim.storage import PostgresStorage
 from tests.support.clock import TestClock
@@ -32,7 +32,7 @@ def deployment() -> Deployment:
 @asynccontextmanager
 async def opened(database: TestDatabase) -> AsyncIterator[Database]:
     """The database until the block ends."""
-    db = await connect(database.dsn, deployment(), size=2)
+    db = await open_database(database.dsn, deployment(), size=2)
     try:
         yield db
     finally:

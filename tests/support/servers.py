@@ -64,7 +64,7 @@ def program(name: str) -> Path:
     """One of PostgreSQL's programs, where the account that runs servers can reach it."""
     home = tests_cluster.folder()
     home.mkdir(parents=True, exist_ok=True)
-    return PostgresPrograms.find(None).within_reach(OsAccount.current(), home).folder / name
+    return PostgresPrograms.find(None).accessible_to(OsAccount.current(), home).folder / name
 
 
 def run(name: str, *arguments: str | Path) -> str:

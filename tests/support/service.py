@@ -19,7 +19,7 @@ from almoner import wiring, worker
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
-from almoner.cli.serve import answer
+from almoner.cli.serve import serve_application
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.observability.telemetry import Telemetry
@@ -112,7 +112,7 @@ def _description(services: wiring.Services) -> bytes:
     declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
     same = (services.db.deployment.links.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
-        _descriptions[same] = application.describe_services(services)
+        _descriptions[same] = application.describe_server_api(services)
     return _descriptions[same]
 
 
@@ -140,7 +140,7 @@ def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socke
 
     def begin() -> None:
         loop.remove_reader(listening)
-        group.create_task(answer(app, [listening], stop))
+        group.create_task(serve_application(app, [listening], stop))
 
     loop.add_reader(listening, begin)
 

@@ -167,7 +167,7 @@ async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | N
     """Wrong passwords, counted as they are and not hashed: for tests that need many. Raises TooSoon."""
     for _ in range(times):
         async with who.service.db.write() as tx:
-            known = await passwords.find_by_name(tx, who.realm, name or who.name)
+            known = await passwords.find_by_user_name(tx, who.realm, name or who.name)
             await login_attempts.count_password_attempt(
                 tx, who.realm, name or who.name, known.person, AttemptSource(browser.address)
             )

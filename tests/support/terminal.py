@@ -17,7 +17,7 @@ from almoner import settings as configuration
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import OperatorRole
-from almoner.cli.failures import explain
+from almoner.cli.failures import explain_error
 from almoner.cli.terminal import commands
 from almoner.platform.audit.log import Actor
 from almoner.platform.database import transactions
@@ -45,7 +45,7 @@ class Operator:
 async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
     """A new operator with a token; ``settings`` are those of the terminal."""
     deployment = build_deployment(configuration.read_settings(**_given(service, settings)), service.clock)
-    database = await transactions.connect(service.database.dsn, deployment, size=1)
+    database = await transactions.open_database(service.database.dsn, deployment, size=1)
     try:
         async with database.write() as tx:
             name = name or unique("Olive")
@@ -102,7 +102,7 @@ def in_process(service: Service, home: Path, by: Operator | None = None, **setti
         failed = reported.exception
         if failed is None or isinstance(failed, SystemExit):
             return reported.exit_code, reported.output
-        if (line := explain(failed)) is None:
+        if (line := explain_error(failed)) is None:
             raise failed
         return reported.exit_code, f"{line}\n"
 

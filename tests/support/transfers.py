@@ -19,7 +19,7 @@ async def begun(giving: Giving, chosen: DonationDetails | None = None) -> Sessio
 async def confirmed(giving: Giving) -> None:
     """The donor has said that it was sent."""
     async with giving.service.db.write() as tx:
-        await bank_transfers.confirm_sent(tx, giving.session_id)
+        await bank_transfers.confirm_transfer_sent(tx, giving.session_id)
 
 
 async def reference(giving: Giving) -> str:

@@ -13,7 +13,7 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
 from almoner.validation.requests import service as validation_requests
-from almoner.validation.requests.domain import Evaluation, Step
+from almoner.validation.requests.domain import Evaluation, EvaluationStep
 from tests.support import bmf
 from tests.support.client import Client, data
 from tests.support.irs_month import SAMPLES
@@ -81,7 +81,7 @@ async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]
         return await validation_requests.list_evaluations(tx, request_id)
 
 
-async def steps(service: Service, record: dict[str, Any]) -> dict[str, Step]:
+async def steps(service: Service, record: dict[str, Any]) -> dict[str, EvaluationStep]:
     """The steps of the last evaluation, by name."""
     return {step.name: step for step in (await evidence(service, record))[-1].steps}
 

@@ -42,7 +42,7 @@ async def validations(service: Service, api: Client) -> None:
             await reviews.claim_for_review(tx, case, request_id, by)
             if verdict is not None:
                 reason = "other" if verdict == "rejected" else None
-                await reviews.decide(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
+                await reviews.decide_review(tx, case, request_id, Decision(verdict, reason, by, "Seen"))
     for action in ("approve", "reject", "confirm_email"):
         made = await agents.create(service, api, email="ada@somewhere-else.example")
         await agents.simulate(api, made, "confirm_email")

@@ -66,6 +66,8 @@ async def matched(service: Service, name: str) -> str:
     """The text id of a match that waits for a person: somebody of this name, and the one entry that has it."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
-    found = await screener.run_with_lists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False))
+    found = await screener.run_with_watchlists(
+        service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False)
+    )
     (match,) = found.opened
     return service.db.deployment.ids.text("screeningmatch", match.id)

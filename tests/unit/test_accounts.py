@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, alternative_roles_text, member_portal
+from almoner.access.accounts.domain import OPERATOR_PORTAL, NavigationLink, any_role_text, member_portal
 from almoner.access.people.domain import OPERATORS, Realm
 
 ACME = member_portal(Realm(UUID(int=7)), "partner_7", "Acme")
@@ -57,8 +57,8 @@ def test_operators_are_led_to_operators_pages_alone() -> None:
 
 
 def test_each_realm_has_a_cookie_of_its_own() -> None:
-    assert ACME.session_cookie == "__Host-member-partner_7"
-    assert OPERATOR_PORTAL.session_cookie == "__Host-operator"
+    assert ACME.session_cookie_name == "__Host-member-partner_7"
+    assert OPERATOR_PORTAL.session_cookie_name == "__Host-operator"
 
 
 def test_the_navigation_shows_what_may_be_opened() -> None:
@@ -71,5 +71,5 @@ def test_the_navigation_shows_what_may_be_opened() -> None:
 
 
 def test_roles_in_words() -> None:
-    assert alternative_roles_text({"read_only", "owner"}) == "owner or read only"
-    assert alternative_roles_text({"administrator"}) == "administrator"
+    assert any_role_text({"read_only", "owner"}) == "owner or read only"
+    assert any_role_text({"administrator"}) == "administrator"

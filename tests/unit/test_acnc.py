@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_acnc import BENEFICIARIES, NEEDED, PURPOSES, STATES, AcncReader, organisation_names
+from almoner.adapters.registers_acnc import (
+    BENEFICIARIES,
+    NEEDED,
+    PURPOSES,
+    STATES,
+    AcncReader,
+    other_organisation_names,
+)
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RegisterLink
 from tests.support.register_files import File, Reading, read, table
 
@@ -102,7 +109,7 @@ def test_websites_are_cleaned() -> None:
     ],
 )
 def test_of_the_other_names_only_what_cannot_be_a_person_is_taken(written: str, kept: list[str]) -> None:
-    assert organisation_names("INVENTED HARBOUR TRUST", written) == kept
+    assert other_organisation_names("INVENTED HARBOUR TRUST", written) == kept
 
 
 def test_no_person_of_the_excerpt_is_taken_along() -> None:

@@ -34,7 +34,7 @@ def test_the_file_has_every_tag_once_with_names_and_descriptions() -> None:
 
 
 def test_ids_are_the_same_for_ever() -> None:
-    assert str(activities_domain.stable_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
+    assert str(activities_domain.stable_tag_id("activitytag", "AN")) == "019b76da-a800-7e9f-a859-1b9dd8e48c5c"
     assert str(SUB_TAGS["AN"].id) == "019b76da-a800-7a79-af1d-546fc7f6817d"
     assert str(SUB_TAGS["SW301"].id) == "019b76da-a800-7276-8580-791f3f467380"
     assert all(one.version == 7 for one in TAGS)

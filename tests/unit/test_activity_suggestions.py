@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from almoner.cli.activities import commands
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.activities.domain import SUB_TAGS
-from almoner.nonprofits.activities.suggestions import load_weights, parse_weights
+from almoner.nonprofits.activities.suggestions import load_model_weights, parse_model_weights
 from tools import suggestions as tool
 
 SAMPLE = Path(__file__).parents[1] / "data" / "ukcat" / "sample.csv"
@@ -37,7 +37,7 @@ def test_a_text_without_meaning_gets_little(text: str) -> None:
 
 
 def test_the_file_knows_sub_tags_alone_and_names_its_licence() -> None:
-    known = load_weights()
+    known = load_model_weights()
     assert set(known.intercepts) <= set(SUB_TAGS)
     assert len(known.intercepts) == 216
     assert 0.2 <= known.threshold <= 0.36
@@ -50,7 +50,7 @@ def test_scores_of_bodies_that_were_learnt_from_have_not_moved() -> None:
     organisations = tool.read(SAMPLE)
     assert len(organisations) == 120
     own, alone = (
-        tool.tally(tool.scored(load_weights(), organisations), organisations, load_weights().threshold),
+        tool.tally(tool.scored(load_model_weights(), organisations), organisations, load_model_weights().threshold),
         tool.Tally(),
     )
     for one in organisations:
@@ -62,7 +62,7 @@ def test_scores_of_bodies_that_were_learnt_from_have_not_moved() -> None:
 def test_what_is_learnt_is_what_is_packed() -> None:
     organisations = tool.read(SAMPLE)
     received = tool.learn(organisations, 0.3)
-    read = parse_weights(tool.opened(tool.packed(received)))
+    read = parse_model_weights(tool.opened(tool.packed(received)))
     assert (read.threshold, read.intercepts, read.rarity) == (received.threshold, received.intercepts, received.rarity)
     assert set(read.of) == set(received.of)
     assert all(read.of[feature] == pytest.approx(row) for feature, row in received.of.items())

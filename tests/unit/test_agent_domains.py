@@ -117,7 +117,7 @@ def test_a_register_that_may_not_decide_confirms_no_website(doubt: str) -> None:
     doubtful = replace(known("charity.org"), unreliable_reason=doubt)
     outcome = evaluate.evaluate_agent("ada@charity.org", None, doubtful, takes_mail=True)
     assert (outcome.passes, outcome.reasons) == (False, (doubt,))
-    assert evaluate.domain_to_look_up("ada@charity.org", doubtful) is None
+    assert evaluate.find_mail_domain("ada@charity.org", doubtful) is None
 
 
 @pytest.mark.parametrize(("takes_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])
@@ -127,10 +127,10 @@ def test_a_domain_that_takes_no_mail_never_passes(takes_mail: bool | None, reaso
 
 
 def test_a_mail_host_is_looked_up_only_where_it_decides() -> None:
-    assert evaluate.domain_to_look_up("ada@mail.bücher.org", known("bücher.org")) == "mail.xn--bcher-kva.org"
+    assert evaluate.find_mail_domain("ada@mail.bücher.org", known("bücher.org")) == "mail.xn--bcher-kva.org"
     for email in ("ada@gmail.com", "ada@other.org", "nobody"):
-        assert evaluate.domain_to_look_up(email, known("bücher.org")) is None
-    assert evaluate.domain_to_look_up("ada@charity.org", known()) is None
+        assert evaluate.find_mail_domain(email, known("bücher.org")) is None
+    assert evaluate.find_mail_domain("ada@charity.org", known()) is None
 
 
 def test_every_step_says_what_it_saw() -> None:

@@ -26,9 +26,9 @@ from almoner.validation.agents.domain import (
     VERIFICATION,
     Agent,
     AgentVerification,
-    ContactRefused,
     InvalidState,
     Nonprofit,
+    OfficialContactRefused,
 )
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -66,34 +66,34 @@ def received(*, email_check: bool = True) -> AgentVerification:
 STATES: dict[str, Callable[[], AgentVerification]] = {
     "pending": received,
     "pending_user_verification": lambda: received().with_review_passed(NOW),
-    "pending_review": lambda: received().confirmed(NOW),
-    "approved": lambda: received().confirmed(NOW).with_review_passed(NOW),
-    "rejected": lambda: received().rejected("other", NOW),
+    "pending_review": lambda: received().with_email_confirmed(NOW),
+    "approved": lambda: received().with_email_confirmed(NOW).with_review_passed(NOW),
+    "rejected": lambda: received().with_rejection("other", NOW),
 }
 MOVES: dict[str, tuple[Callable[[AgentVerification], AgentVerification], dict[str, str]]] = {
     "confirms": (
-        lambda one: one.confirmed(NOW),
+        lambda one: one.with_email_confirmed(NOW),
         {"pending": "pending_review", "pending_user_verification": "approved"},
     ),
     "passes": (
         lambda one: one.with_review_passed(NOW),
         {"pending": "pending_user_verification", "pending_review": "approved"},
     ),
-    "fails": (lambda one: one.rejected("other", NOW), dict.fromkeys(OPEN, "rejected")),
+    "fails": (lambda one: one.with_rejection("other", NOW), dict.fromkeys(OPEN, "rejected")),
 }
 
 
 def test_an_appeal_lets_through_who_was_rejected() -> None:
-    confirmed = received().confirmed(NOW).rejected("other", NOW)
-    assert confirmed.reversed(NOW, None).status == "approved"
-    never = received().rejected("validation_request_failed", NOW)
-    by_link, by_partner = never.reversed(NOW, NOW), never.reversed(NOW, None)
+    confirmed = received().with_email_confirmed(NOW).with_rejection("other", NOW)
+    assert confirmed.with_rejection_reversed(NOW, None).status == "approved"
+    never = received().with_rejection("validation_request_failed", NOW)
+    by_link, by_partner = never.with_rejection_reversed(NOW, NOW), never.with_rejection_reversed(NOW, None)
     assert (by_link.status, by_link.confirmed_at, by_link.rejection_code) == ("approved", NOW, None)
     assert (by_partner.status, by_partner.confirmed_at) == ("pending_user_verification", None)
     assert (by_partner.expires_at, by_partner.processed_at) == (NOW + LIFETIME, None)
     for state in STATES.keys() - {"rejected"}:
         with pytest.raises(InvalidState):
-            STATES[state]().reversed(NOW, None)
+            STATES[state]().with_rejection_reversed(NOW, None)
 
 
 def test_the_arrows_are_those_of_settled_5() -> None:
@@ -124,15 +124,15 @@ def test_without_an_e_mail_check_the_review_comes_at_once() -> None:
     assert (one.status, one.expires_at, one.external_action_required) == ("pending_review", None, False)
     assert one.with_review_passed(NOW).status == "approved"
     with pytest.raises(InvalidState):
-        one.confirmed(NOW)
+        one.with_email_confirmed(NOW)
 
 
 @pytest.mark.parametrize("state", ["pending", "pending_user_verification"])
 def test_s3_who_does_not_confirm_is_rejected_at_the_instant(state: str) -> None:
     one = STATES[state]()
-    assert one.as_at(NOW + LIFETIME - MS) == one
+    assert one.with_expiry_applied(NOW + LIFETIME - MS) == one
     for late in (timedelta(), timedelta(days=400)):
-        ended = one.as_at(NOW + LIFETIME + late)
+        ended = one.with_expiry_applied(NOW + LIFETIME + late)
         assert (ended.status, ended.rejection_code) == ("rejected", "user_verification_expired")
         assert ended.processed_at == NOW + LIFETIME
 
@@ -140,11 +140,11 @@ def test_s3_who_does_not_confirm_is_rejected_at_the_instant(state: str) -> None:
 def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> None:
     asked = STATES["pending_review"]().with_answer_deadline(NOW + LIFETIME)
     assert asked.external_action_required
-    assert asked.as_at(NOW + LIFETIME - MS) == asked
-    assert asked.as_at(NOW + LIFETIME).rejection_code == "nonprofit_association_expired"
+    assert asked.with_expiry_applied(NOW + LIFETIME - MS) == asked
+    assert asked.with_expiry_applied(NOW + LIFETIME).rejection_code == "nonprofit_association_expired"
     answered = asked.without_answer_deadline()
     assert not answered.external_action_required
-    assert answered.as_at(NOW + 10 * LIFETIME).status == "pending_review"
+    assert answered.with_expiry_applied(NOW + 10 * LIFETIME).status == "pending_review"
     for state in STATES:
         if state != "pending_review":
             with pytest.raises(InvalidState):
@@ -156,9 +156,11 @@ def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> 
 def test_4_11_the_test_values_are_those_of_the_table() -> None:
     assert list(agents_triggers.ACTIONS) == TRIGGERS_OF_4_11
     for name, asked_for in agents_triggers.ACTIONS.items():
-        assert agents_triggers.action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+        assert (
+            agents_triggers.sandbox_action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+        )
     for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
-        assert agents_triggers.action_of(near) is None
+        assert agents_triggers.sandbox_action_of(near) is None
 
 
 @pytest.mark.parametrize(
@@ -196,13 +198,13 @@ def test_mails_have_limits_by_minute_day_and_in_all() -> None:
 
 def test_an_address_gets_five_mails_an_hour_and_twenty_a_day() -> None:
     hour = [NOW + timedelta(minutes=minute) for minute in range(5)]
-    assert confirmation_codes.may_email_address(hour[1:], hour[-1], sandbox=False)
-    assert not confirmation_codes.may_email_address(hour, NOW + timedelta(minutes=59), sandbox=False)
-    assert confirmation_codes.may_email_address(hour, NOW + timedelta(hours=1), sandbox=False)
-    assert confirmation_codes.may_email_address(hour, hour[-1], sandbox=True), "integrators test with one address"
+    assert confirmation_codes.is_within_address_limit(hour[1:], hour[-1], sandbox=False)
+    assert not confirmation_codes.is_within_address_limit(hour, NOW + timedelta(minutes=59), sandbox=False)
+    assert confirmation_codes.is_within_address_limit(hour, NOW + timedelta(hours=1), sandbox=False)
+    assert confirmation_codes.is_within_address_limit(hour, hour[-1], sandbox=True), "integrators test with one address"
     day = [NOW + timedelta(hours=hour) for hour in range(20)]
-    assert not confirmation_codes.may_email_address(day, NOW + timedelta(hours=23), sandbox=False)
-    assert confirmation_codes.may_email_address(day, NOW + timedelta(hours=24), sandbox=False)
+    assert not confirmation_codes.is_within_address_limit(day, NOW + timedelta(hours=23), sandbox=False)
+    assert confirmation_codes.is_within_address_limit(day, NOW + timedelta(hours=24), sandbox=False)
 
 
 def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
@@ -218,11 +220,11 @@ def test_an_office_is_asked(office: str) -> None:
 
 @pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
 def test_a_person_is_not_asked(person: str) -> None:
-    with pytest.raises(ContactRefused):
+    with pytest.raises(OfficialContactRefused):
         official_contacts.ensure_office_mailbox(person)
 
 
 def test_unknown_codes_are_no_reason() -> None:
-    assert agents_domain.rejection_code_of(None) == "other"
+    assert agents_domain.parse_rejection_code(None) == "other"
     with pytest.raises(ValueError, match="mood"):
-        agents_domain.rejection_code_of("mood")
+        agents_domain.parse_rejection_code("mood")

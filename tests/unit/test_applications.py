@@ -41,7 +41,7 @@ def configuration(*checks: Any, fields: tuple[PartnerField, ...] = ()) -> Config
     ],
 )
 def test_steps_are_those_that_are_asked_for(checks: Any, fields: Any, steps: Any) -> None:
-    assert drafts.steps_of(configuration(*checks, fields=fields)) == steps
+    assert drafts.form_steps_of(configuration(*checks, fields=fields)) == steps
 
 
 def test_the_open_step_is_the_first_that_needs_something() -> None:
@@ -132,13 +132,13 @@ def test_nobody_is_flooded_with_mails(of_invite: list[timedelta], to_address: li
 
 
 def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
-    assert set(drafts.unlisted_problems(UnlistedNonprofit())) == {"name", "registry", "number", "website"}
+    assert set(drafts.unlisted_nonprofit_problems(UnlistedNonprofit())) == {"name", "registry", "number", "website"}
     long = UnlistedNonprofit("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
-    assert set(drafts.unlisted_problems(long)) == {"name", "number", "website"}
-    assert list(drafts.person_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
-    assert list(drafts.person_problems(ApplicantDetails(), named=False)) == ["email"]
+    assert set(drafts.unlisted_nonprofit_problems(long)) == {"name", "number", "website"}
+    assert list(drafts.applicant_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
+    assert list(drafts.applicant_problems(ApplicantDetails(), named=False)) == ["email"]
     long_ = ApplicantDetails("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
-    assert list(drafts.person_problems(long_)) == ["first_name", "last_name", "email", "title"]
+    assert list(drafts.applicant_problems(long_)) == ["first_name", "last_name", "email", "title"]
 
 
 @pytest.mark.parametrize(

@@ -13,26 +13,26 @@ from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     LineReferences,
-    OpenReason,
+    OpenLineReason,
     ProviderPayout,
     Statement,
-    StatementRefused,
+    StatementError,
+    donation_request_references,
     end_to_end_ids,
     match_movement,
     new_movements,
-    request_references,
     statement_problems,
 )
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.donations.domain import DisbursementBatch
-from almoner.giving.disbursing.disbursements.domain import new_batch
+from almoner.giving.disbursing.disbursements.domain import new_disbursement
 from almoner.kit.money import Money
 from tests.support import camt
 
 TODAY = date(2026, 3, 3)
 MOVEMENT = BankMovement(date(2026, 3, 2), 1000, "EUR", "B1", None, None, None, None)
 PAYOUT = replace(
-    new_batch(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
+    new_disbursement(UUID(int=1), DisbursementBatch(UUID(int=2), UUID(int=3), "EUR"), datetime(2026, 3, 1, tzinfo=UTC)),
     money=Money(1000, "EUR"),
     status="SENT",
 )
@@ -70,7 +70,7 @@ def parsed(content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] |
     ],
 )
 def test_requests_are_found_however_they_are_spaced(words: str | None, found: list[str]) -> None:
-    assert request_references(replace(MOVEMENT, remittance_information=words)) == found
+    assert donation_request_references(replace(MOVEMENT, remittance_information=words)) == found
 
 
 def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
@@ -83,41 +83,41 @@ def test_payouts_are_found_by_their_end_to_end_ids_in_either_place() -> None:
 @pytest.mark.parametrize(
     ("movement", "named", "found"),
     [
-        (MOVEMENT, LineReferences(), OpenReason.UNKNOWN),
+        (MOVEMENT, LineReferences(), OpenLineReason.UNKNOWN),
         (MOVEMENT, LineReferences(reports=[REPORT]), ("settlement", REPORT)),
-        (replace(MOVEMENT, minor=999), LineReferences(reports=[REPORT]), OpenReason.OTHER_AMOUNT),
-        (replace(MOVEMENT, currency="USD"), LineReferences(reports=[REPORT]), OpenReason.OTHER_CURRENCY),
-        (MOVEMENT, LineReferences(reports=[REPORT], payouts=[PAYOUT]), OpenReason.AMBIGUOUS),
-        (MOVEMENT, LineReferences(reports=[REPORT], seen_before=True), OpenReason.SEEN_BEFORE),
+        (replace(MOVEMENT, minor=999), LineReferences(reports=[REPORT]), OpenLineReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, currency="USD"), LineReferences(reports=[REPORT]), OpenLineReason.OTHER_CURRENCY),
+        (MOVEMENT, LineReferences(reports=[REPORT], payouts=[PAYOUT]), OpenLineReason.AMBIGUOUS),
+        (MOVEMENT, LineReferences(reports=[REPORT], seen_before=True), OpenLineReason.SEEN_BEFORE),
         (
             MOVEMENT,
             LineReferences(reports=[REPORT], matched_targets={("settlement", REPORT.id)}),
-            OpenReason.MATCHED_BEFORE,
+            OpenLineReason.MATCHED_BEFORE,
         ),
         (
             replace(MOVEMENT, minor=-1000),
             LineReferences(payouts=[PAYOUT], released={PAYOUT.id}),
             ("disbursement", PAYOUT),
         ),
-        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[PAYOUT]), OpenReason.UNCONFIRMED),
-        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[BACK]), OpenReason.OTHER_STATE),
+        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[PAYOUT]), OpenLineReason.UNCONFIRMED),
+        (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[BACK]), OpenLineReason.OTHER_STATE),
         (
             replace(MOVEMENT, minor=-1000),
             LineReferences(payouts=[BACK], matched_targets={("disbursement_return", BACK.id)}),
             ("disbursement", BACK),
         ),
         (replace(MOVEMENT, minor=-1000), LineReferences(payouts=[PAID]), ("disbursement", PAID)),
-        (replace(MOVEMENT, minor=-1001), LineReferences(payouts=[PAYOUT]), OpenReason.OTHER_AMOUNT),
+        (replace(MOVEMENT, minor=-1001), LineReferences(payouts=[PAYOUT]), OpenLineReason.OTHER_AMOUNT),
         (MOVEMENT, LineReferences(payouts=[PAYOUT]), ("disbursement_return", PAYOUT)),
         (
             replace(MOVEMENT, minor=-1000),
             LineReferences(payouts=[replace(PAYOUT, status="PENDING")]),
-            OpenReason.OTHER_STATE,
+            OpenLineReason.OTHER_STATE,
         ),
         (
             replace(MOVEMENT, minor=-1000),
             LineReferences(payouts=[PAYOUT], matched_targets={("disbursement", PAYOUT.id)}),
-            OpenReason.MATCHED_BEFORE,
+            OpenLineReason.MATCHED_BEFORE,
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_w
     assert parts(amount("25.00"), amount("75.00", way="DBIT")) == [(10000, "B1", None)]
     assert parts(amount("100.00")) == [(10000, "B1", "e2e")]
     assert parts(amount("100.00", way="DBIT")) == [(10000, "B1", None)], "it is unsure what it is of"
-    with pytest.raises(StatementRefused, match=r"part 2 of entry 1: -25.00 EUR is no amount$"):
+    with pytest.raises(StatementError, match=r"part 2 of entry 1: -25.00 EUR is no amount$"):
         parts(amount("125.00"), amount("-25.00"))
 
 
@@ -210,13 +210,13 @@ def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> Non
     for balances in (first + second, second + first):
         [found] = parsed(before + balances + after, None)
         assert (found.opening_minor, found.closing_minor) == (500, 1250)
-    with pytest.raises(StatementRefused, match="lines are missing, or there twice"):
+    with pytest.raises(StatementError, match="lines are missing, or there twice"):
         parsed(before + first + second.replace(b"12.50", b"12.51") + after, None)
 
 
 @pytest.mark.parametrize("content", [b"", b"<a/>", b"\x00", b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'])
 def test_what_is_no_statement_is_refused(content: bytes) -> None:
-    with pytest.raises(StatementRefused, match="no statement of a bank"):
+    with pytest.raises(StatementError, match="no statement of a bank"):
         parsed(content, None)
 
 
@@ -228,7 +228,7 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
         (date(2026, 3, 2), 123450, "ALM-ABCDE-12345"),
         (date(2026, 3, 3), -1200, "fee"),
     ]
-    with pytest.raises(StatementRefused) as refused:
+    with pytest.raises(StatementError) as refused:
         parsed(CSV.replace(b"02.03.2026", b"2026").replace(b"-12,00", b"x").replace(b"B2", b""), mapping)
     assert str(refused.value).splitlines() == [
         "line 2: '2026' is no day such as %d.%m.%Y",
@@ -268,7 +268,7 @@ def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str
     mapping.write_text(MAPPING.replace('decimal = ","', f'decimal = "{decimal}"'))
     content = f"Day;Amount;Id;Text\n02.03.2026;{text};B1;x\n".encode()
     if minor is None:
-        with pytest.raises(StatementRefused, match=f"^line 2: '{re.escape(text)}' is no amount of EUR$"):
+        with pytest.raises(StatementError, match=f"^line 2: '{re.escape(text)}' is no amount of EUR$"):
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
@@ -298,7 +298,7 @@ def test_a_statement_is_known_by_its_lines(
 ) -> None:
     statement = Statement("A", "1", "EUR", None, None, "0" * 64, told)
     if new is None:
-        with pytest.raises(StatementRefused, match=r"does not change.\nB1 of 2026-03-02: 1000 minor units"):
+        with pytest.raises(StatementError, match=r"does not change.\nB1 of 2026-03-02: 1000 minor units"):
             new_movements(statement, known)
         return
     assert [position for position, _ in new_movements(statement, known)] == new
@@ -323,7 +323,7 @@ def test_m7_an_export_tells_again_what_others_have_told(
 def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text('currency = "EURO"\nsize = 1\n[columns]\nday = "Day"\nday_two = "x"\n')
-    with pytest.raises(StatementRefused) as refused:
+    with pytest.raises(StatementError) as refused:
         parsed(CSV, mapping)
     for problem in (
         "size is none of",

@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from almoner.platform.jobs.sidecar import run_detached
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 
 async def test_it_gives_what_the_work_gives_or_raises() -> None:
-    assert await run_detached(partial(sum, [1, 2])) == 3
+    assert await run_in_detached_thread(partial(sum, [1, 2])) == 3
     with pytest.raises(ZeroDivisionError):
-        await run_detached(partial(divmod, 1, 0))
+        await run_in_detached_thread(partial(divmod, 1, 0))
 
 
 def test_whoever_is_stopped_goes_at_once() -> None:
@@ -24,7 +24,7 @@ def test_whoever_is_stopped_goes_at_once() -> None:
         ended.set()
 
     async def stopped() -> None:
-        waiting = asyncio.create_task(run_detached(work))
+        waiting = asyncio.create_task(run_in_detached_thread(work))
         await asyncio.to_thread(started.wait, 20)
         waiting.cancel()
 

@@ -14,8 +14,8 @@ from almoner.kit import text, web
 from almoner.nonprofits.activities import suggestions
 from almoner.nonprofits.organisations import normalisation, spelling
 from almoner.nonprofits.organisations.normalisation import SearchQuery
-from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar
-from almoner.nonprofits.registries.domain import number_keys
+from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar_name
+from almoner.nonprofits.registries.domain import possible_number_keys
 from almoner.screening.matching import service as matching
 
 MOST_LINES = 100_000
@@ -52,19 +52,22 @@ SHAPES: dict[str, Callable[[int], str]] = {
 def _search(typed: str) -> int:
     """All that a search does beside the database; how many letters it would ask that for."""
     query = SearchQuery.parse(typed)
-    suspected = [word for word in query.needed if spelling.is_correctable(word)]
-    asked = [*spelling.dictionary_lookups(query), *suspected]
+    suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
+    asked = [*spelling.words_to_look_up(query), *suspected]
     for word, left in spelling.bounded_two_edit_variants(suspected).items():
         asked += [word, *left]
     asked += [half for word in suspected for pair in spelling.compound_splits(word) for half in pair]
-    groups = spelling.build_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
-    for ways in (*spelling.match_all(groups), *(spelling.match_most(groups, missing) or () for missing in (1, 2))):
+    groups = spelling.build_query_terms(query, spelling.WordSuggestions(dict.fromkeys(query.words, 9)), doubtful=True)
+    for ways in (
+        *spelling.all_terms_query(groups),
+        *(spelling.most_terms_query(groups, missing) or () for missing in (1, 2)),
+    ):
         asked += [terms for way in ways for terms in way]
     ranking = ResultRanker(query)
     for place in range(5):
         candidate = SearchCandidate(UUID(int=place), 3, f"{query.text[:90]} {place}", "", "new york", 1)
-        ranking.rank_all([candidate])
-        is_similar(query, candidate)
+        ranking.rank_candidates([candidate])
+        is_similar_name(query, candidate)
     return sum(map(len, asked))
 
 
@@ -74,8 +77,8 @@ def _agreement(typed: str) -> None:
 
 WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "search": (500, _search),
-    "list filter": (500, normalisation.search_terms),
-    "number": (500, lambda typed: [*number_keys(typed)]),
+    "list filter": (500, normalisation.extract_search_terms),
+    "number": (500, lambda typed: [*possible_number_keys(typed)]),
     "name against a name": (500, _agreement),
     "sub-tags": (4000, lambda typed: suggestions.extract_features(typed[:500], typed, typed)),
     "typed": (2000, text.clean_text),

@@ -227,4 +227,4 @@ def test_h11_what_becomes_of_a_typed_code() -> None:
     ],
 )
 def test_h6_the_network_of_an_ipv6_address_is_one_source(address: str, source: str) -> None:
-    assert card_testing_domain.source_of(address) == source
+    assert card_testing_domain.source_of_address(address) == source

@@ -88,7 +88,7 @@ class Generated:
             case _:
                 return {"charitable_objects": " ".join(chance.choices(WORDS, k=90)), "area_of_benefit": "NATIONAL"}
 
-    def binary(self) -> BinaryIO:
+    def open_binary(self) -> BinaryIO:
         """Never asked for."""
         return io.BytesIO()
 

@@ -12,11 +12,11 @@ from ipaddress import ip_network
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from almoner.cli.connection_limits import Connections, Limits
-from almoner.cli.serve import answer
+from almoner.cli.connection_limits import ConnectionLimits, OpenConnections
+from almoner.cli.serve import serve_application
 from tests.support.eventually import eventually
 
-LIMITS = Limits(connections=12, per_address=6)
+LIMITS = ConnectionLimits(connections=12, per_address=6)
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -40,7 +40,7 @@ async def _app(_scope: Scope, receive: Receive, send: Send) -> None:
 @dataclass
 class Server:
     port: int
-    connections: Connections
+    connections: OpenConnections
     opened: list[asyncio.StreamWriter]
 
     async def connect(self, address: str = "127.0.0.1") -> Client:
@@ -49,18 +49,18 @@ class Server:
         return reader, writer
 
     def pass_time(self, seconds: float = LATER) -> None:
-        self.connections.sweep(asyncio.get_running_loop().time() + seconds)
+        self.connections.close_overdue(asyncio.get_running_loop().time() + seconds)
 
 
 Serving = Callable[..., "AsyncIterator[Server]"]
 
 
 @asynccontextmanager
-async def _serving(connections: Connections | None = None) -> AsyncIterator[Server]:
+async def _serving(connections: OpenConnections | None = None) -> AsyncIterator[Server]:
     listening, stop = socket.create_server(("127.0.0.1", 0)), asyncio.Event()
-    server = Server(listening.getsockname()[1], connections or Connections(LIMITS), [])
+    server = Server(listening.getsockname()[1], connections or OpenConnections(LIMITS), [])
     async with asyncio.TaskGroup() as group:
-        group.create_task(answer(_app, [listening], stop, server.connections))
+        group.create_task(serve_application(_app, [listening], stop, server.connections))
         try:
             yield server
         finally:
@@ -190,7 +190,7 @@ async def test_one_address_takes_no_room_of_others_but_a_trusted_proxy_takes_all
         await eventually(lambda: server.connections.count == LIMITS.per_address)
         assert await _closed(await server.connect("127.0.0.2"))
         assert await _answered(await server.connect("127.0.0.3"))
-    proxies = Connections(LIMITS, [ip_network("127.0.0.2/32")])
+    proxies = OpenConnections(LIMITS, [ip_network("127.0.0.2/32")])
     async with _serving(proxies) as server:
         for _ in range(LIMITS.connections):
             _, writer = await server.connect("127.0.0.2")
@@ -210,6 +210,6 @@ async def test_connections_that_end_are_no_longer_counted() -> None:
 
 
 def test_half_of_the_file_descriptors_are_for_connections() -> None:
-    found = Limits.of_this_process()
+    found = ConnectionLimits.for_this_process()
     assert 0 < found.per_address < found.connections <= 10_000
     assert replace(found, connections=1) != found

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from almoner.adapters.registers_cra import CraIdentificationReader, CraReader, parse_number, split_languages
+from almoner.adapters.registers_cra import (
+    CraIdentificationReader,
+    CraReader,
+    parse_registry_number,
+    split_bilingual_name,
+)
 from almoner.nonprofits.registers.domain import ImportRefused
 from tests.support.register_files import read
 
@@ -100,14 +105,14 @@ def test_a_quote_that_is_never_closed_costs_its_own_row() -> None:
     ],
 )
 def test_a_number_is_never_completed(written: str, reason: str) -> None:
-    number, wrong = parse_number(written)
+    number, wrong = parse_registry_number(written)
     assert number is None
     assert reason in wrong
 
 
 @pytest.mark.parametrize("written", ["119219814RR0001", "119219814 RR 0001", "119219814rr0001"])
 def test_spellings_of_one_number(written: str) -> None:
-    assert parse_number(written)[0] == "119219814RR0001"
+    assert parse_registry_number(written)[0] == "119219814RR0001"
 
 
 @pytest.mark.parametrize(
@@ -123,4 +128,4 @@ def test_spellings_of_one_number(written: str) -> None:
     ],
 )
 def test_names_in_two_languages_are_split(name: str, parts: list[str]) -> None:
-    assert split_languages(name) == parts
+    assert split_bilingual_name(name) == parts

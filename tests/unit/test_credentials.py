@@ -16,9 +16,9 @@ from almoner.access.credentials.domain import (
     NAME_THROTTLE,
     PASSWORD_THROTTLE,
     SHORTEST_PASSWORD,
-    AttemptThrottle,
     FailedAttempts,
-    WeakPassword,
+    PasswordTooWeak,
+    ThrottlePolicy,
 )
 from almoner.access.credentials.service import passwords
 
@@ -29,10 +29,10 @@ HOUR = timedelta(hours=1)
 def judge(password: str, name: str = "ada.lovelace@example.org") -> tuple[str, ...]:
     """The reasons against a password."""
     try:
-        credentials_domain.check_password(
+        credentials_domain.ensure_strong_password(
             credentials_domain.normalise_password(password), name, passwords.common_passwords()
         )
-    except WeakPassword as weak:
+    except PasswordTooWeak as weak:
         return weak.reasons
     return ()
 
@@ -112,9 +112,9 @@ def test_five_different_characters_in_no_order_are_enough() -> None:
 
 
 def test_a_name_that_can_be_stored_has_no_nul_and_no_half_character() -> None:
-    assert credentials_domain.is_storable("Zoë 🦩 \ud7ff\ue000")
+    assert credentials_domain.is_storable_text("Zoë 🦩 \ud7ff\ue000")
     for broken in ("a\0", "\0", "\ud800", "x\udfff"):
-        assert not credentials_domain.is_storable(broken)
+        assert not credentials_domain.is_storable_text(broken)
 
 
 def test_the_list_is_small_and_says_where_it_comes_from() -> None:
@@ -166,7 +166,7 @@ def test_recovery_codes_are_read_whatever_their_case_and_blanks() -> None:
     assert credentials_domain.parse_recovery_code("äbcd-efgh-ijkl-mnop") is None
 
 
-def waits(brake: AttemptThrottle, tries: int) -> list[float]:
+def waits(brake: ThrottlePolicy, tries: int) -> list[float]:
     """Seconds to wait after each of so many wrong tries, made as soon as they may be."""
     at, found = AT, []
     for failures in range(1, tries + 1):
@@ -189,7 +189,7 @@ def test_a_try_is_taken_at_its_very_moment() -> None:
 @pytest.mark.parametrize(
     ("brake", "most"), [(PASSWORD_THROTTLE, 75), (NAME_THROTTLE, 100), (CODE_THROTTLE_ANYWHERE, 25)]
 )
-def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottle, most: int) -> None:
+def test_no_hour_has_more_guesses_than_the_standard_allows(brake: ThrottlePolicy, most: int) -> None:
     """ASVS 6.3.1, NIST 800-63B: at most 100 in an hour for one name."""
     for seed in range(20):
         chance = random.Random(seed)
@@ -197,7 +197,7 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottl
         while at < AT + 6 * HOUR:
             at = attempts.next_allowed_at(brake, at) or at
             made.append(at)
-            attempts = FailedAttempts(attempts.remaining_failures(brake, at) + 1, at)
+            attempts = FailedAttempts(attempts.unexpired_failures(brake, at) + 1, at)
             if seed and chance.random() < 0.1:
                 at += timedelta(minutes=chance.random() * 30)
         busiest = max(sum(one <= other < one + HOUR for other in made) for one in made)
@@ -206,7 +206,7 @@ def test_no_hour_has_more_guesses_than_the_standard_allows(brake: AttemptThrottl
 
 def test_wrong_tries_fade() -> None:
     attempts = FailedAttempts(7, AT)
-    assert [attempts.remaining_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [
+    assert [attempts.unexpired_failures(PASSWORD_THROTTLE, AT + HOUR * n) for n in range(9)] == [
         7,
         6,
         5,
@@ -217,7 +217,7 @@ def test_wrong_tries_fade() -> None:
         0,
         0,
     ]
-    assert attempts.remaining_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
+    assert attempts.unexpired_failures(PASSWORD_THROTTLE, AT - HOUR) == 7, "a clock that is behind forgives nothing"
 
 
 def test_the_cost_of_hashes_is_that_of_today() -> None:

@@ -69,10 +69,10 @@ def test_p8_a_walk_there_and_back_sees_every_row_once(rows: int, size: int, desc
     table = list(range(rows))
 
     def fetch(page: Page) -> list[int]:
-        ordered = sorted(table, reverse=page.reads_down)
+        ordered = sorted(table, reverse=page.reads_descending)
         if page.position is not None:
             edge = page.position[0]
-            ordered = [row for row in ordered if (row < edge if page.reads_down else row > edge)]
+            ordered = [row for row in ordered if (row < edge if page.reads_descending else row > edge)]
         return ordered[: page.limit]
 
     seen: list[int] = []

@@ -23,7 +23,9 @@ def _times(seed: int, retry_after: timedelta | None = None) -> list[datetime]:
     """When all attempts of a delivery that always fails begin."""
     chance = random.Random(seed)
     times = [FIRST]
-    while due := evaluate_attempt(_attempt(len(times), times[-1]), FIRST, retry_after, chance.random()).next_attempt_at:
+    while due := evaluate_attempt(
+        _attempt(len(times), times[-1]), FIRST, FIRST, retry_after, chance.random()
+    ).next_attempt_at:
         times.append(due)
     return times
 
@@ -44,7 +46,7 @@ def test_w2_one_first_attempt_and_four_retries_within_the_windows_for_a_thousand
 
 def test_w2_without_jitter_the_steps_are_exactly_those_published() -> None:
     waits = [
-        deliveries_domain.schedule_retry(number, FIRST, FIRST + HOUR, None, 0.0)
+        deliveries_domain.next_retry_at(number, FIRST, FIRST + HOUR, None, 0.0)
         for number in range(1, deliveries_domain.MAX_ATTEMPTS + 1)
     ]
     assert waits == [
@@ -70,7 +72,7 @@ def test_w2_without_jitter_the_steps_are_exactly_those_published() -> None:
     ],
 )
 def test_w3_retry_after_counts_between_one_and_two_steps(asked: timedelta | None, waited: timedelta) -> None:
-    assert deliveries_domain.schedule_retry(1, FIRST, FIRST, asked, 0.0) == FIRST + waited
+    assert deliveries_domain.next_retry_at(1, FIRST, FIRST, asked, 0.0) == FIRST + waited
 
 
 @given(
@@ -81,14 +83,14 @@ def test_w3_retry_after_counts_between_one_and_two_steps(asked: timedelta | None
 def test_w3_no_answer_makes_a_step_shorter_or_more_than_doubles_it(
     number: int, asked: timedelta | None, jitter: float
 ) -> None:
-    due = deliveries_domain.schedule_retry(number, FIRST, FIRST, asked, jitter)
+    due = deliveries_domain.next_retry_at(number, FIRST, FIRST, asked, jitter)
     assert due is not None
     assert deliveries_domain.RETRY_DELAYS[number - 1] <= due - FIRST <= 2 * deliveries_domain.RETRY_DELAYS[number - 1]
 
 
 @pytest.mark.parametrize("asked", [timedelta(0), timedelta(days=30)])
 def test_w3_the_fourth_retry_does_not_follow_retry_after(asked: timedelta) -> None:
-    assert deliveries_domain.schedule_retry(4, FIRST, FIRST + 4 * HOUR, asked, 0.0) == FIRST + 14 * HOUR
+    assert deliveries_domain.next_retry_at(4, FIRST, FIRST + 4 * HOUR, asked, 0.0) == FIRST + 14 * HOUR
 
 
 def test_w3_the_schedule_ends_at_14_hours_even_when_every_retry_is_put_off() -> None:
@@ -97,21 +99,23 @@ def test_w3_the_schedule_ends_at_14_hours_even_when_every_retry_is_put_off() -> 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_w3_any_2xx_succeeds(status: int) -> None:
-    assert evaluate_attempt(_attempt(1, status=status), FIRST, None, 0.5) == deliveries_domain.AttemptResult(
+    assert evaluate_attempt(_attempt(1, status=status), FIRST, FIRST, None, 0.5) == deliveries_domain.AttemptResult(
         "succeeded"
     )
 
 
 @pytest.mark.parametrize("status", [None, 100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 429, 500, 503, 599])
 def test_w3_everything_else_is_tried_again(status: int | None) -> None:
-    verdict = evaluate_attempt(_attempt(1, status=status), FIRST, None, 0.0)
+    verdict = evaluate_attempt(_attempt(1, status=status), FIRST, FIRST, None, 0.0)
     assert verdict == deliveries_domain.AttemptResult("pending", FIRST + MINUTE)
-    assert evaluate_attempt(_attempt(5, status=status), FIRST, None, 0.0) == deliveries_domain.AttemptResult("failed")
+    assert evaluate_attempt(_attempt(5, status=status), FIRST, FIRST, None, 0.0) == deliveries_domain.AttemptResult(
+        "failed"
+    )
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])
 def test_w3_410_suspends_and_ends_the_delivery(number: int) -> None:
-    assert evaluate_attempt(_attempt(number, status=410), FIRST, None, 0.0) == deliveries_domain.AttemptResult(
+    assert evaluate_attempt(_attempt(number, status=410), FIRST, FIRST, None, 0.0) == deliveries_domain.AttemptResult(
         "failed", suspend=True
     )
 
@@ -148,3 +152,11 @@ def test_w9_at_most_1_kb_of_an_answer_is_kept(body: bytes) -> None:
     stored = deliveries_domain.truncate_response(body)
     assert (stored is None) == (body == b"")
     assert stored is None or (len(stored.encode()) <= 1000 and "\x00" not in stored)
+
+
+def test_settled_11_nothing_is_tried_again_three_days_after_the_event() -> None:
+    created = FIRST - timedelta(hours=71, minutes=30)
+    late = evaluate_attempt(_attempt(1, status=500), created, FIRST, None, 0.0)
+    assert late == deliveries_domain.AttemptResult("failed")
+    in_time = evaluate_attempt(_attempt(1, status=500), created + MINUTE, FIRST, None, 0.0)
+    assert in_time == deliveries_domain.AttemptResult("pending", FIRST + MINUTE)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.giving.accounting.disputes import domain as disputes_domain
-from almoner.giving.accounting.disputes.domain import DisputeDecision
+from almoner.giving.accounting.disputes.domain import DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.kit.money import Money
 
@@ -44,8 +44,8 @@ def test_m5_nothing_is_no_dispute() -> None:
 
 
 def test_a_provider_tells_how_it_ended() -> None:
-    reported = [disputes_domain.decision_of(replace(FOUND, status=status)) for status in DisputeStatus]
-    assert reported == [None, DisputeDecision("won"), DisputeDecision("lost")]
+    reported = [disputes_domain.outcome_of(replace(FOUND, status=status)) for status in DisputeStatus]
+    assert reported == [None, DisputeOutcome("won"), DisputeOutcome("lost")]
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))

@@ -62,7 +62,7 @@ def test_what_covers_a_gift_is_the_newest_that_a_plain_model_finds(made: list[De
         moment = NOW + hour * HOUR
         model = [one for one in made if covers(one, hour)]
         newest = max(model, key=lambda one: (one.created_at, one.id), default=None)
-        assert gift_aid_declarations_domain.newest_covering(made, moment) == newest
+        assert gift_aid_declarations_domain.newest_covering_declaration(made, moment) == newest
 
 
 @given(declarations(), hours)
@@ -85,8 +85,8 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
     stored = [one for one in made if one.cancelled_from is None]
     for asked in range(LAST + 4):
         moment = NOW + asked * HOUR
-        assert (gift_aid_declarations_domain.newest_covering(cancelled, moment) is not None) == (
-            asked < hour and gift_aid_declarations_domain.newest_covering(stored, moment) is not None
+        assert (gift_aid_declarations_domain.newest_covering_declaration(cancelled, moment) is not None) == (
+            asked < hour and gift_aid_declarations_domain.newest_covering_declaration(stored, moment) is not None
         )
 
 
@@ -99,7 +99,7 @@ def test_a_cancellation_takes_nothing_from_gifts_made_before_it(made: list[Decla
     ],
 )
 def test_the_past_four_years_begin_with_a_day(now: datetime, earliest: datetime) -> None:
-    assert gift_aid_declarations_domain.earliest_covered(now) == earliest
+    assert gift_aid_declarations_domain.earliest_covered_at(now) == earliest
     assert gift_aid_declarations_domain.period_problems(earliest, None, now) == []
     assert gift_aid_declarations_domain.period_problems(earliest - timedelta(microseconds=1), None, now) != []
 

@@ -130,7 +130,7 @@ def test_the_first_gift_that_can_be_claimed_for_is_the_first_that_is_not_late(
     year: AccountingYearEnd, days: int
 ) -> None:
     today = TODAY + timedelta(days=days)
-    first = year.first_claimable(today)
+    first = year.first_claimable_at(today)
     last_moment = first - timedelta(microseconds=1)
     assert year.claim_deadline(gift_aid_claims_domain.london_day(first)) >= today
     assert year.claim_deadline(gift_aid_claims_domain.london_day(last_moment)) < today
@@ -215,13 +215,13 @@ def test_every_gift_is_listed_once_or_left_out_or_waits(
         if row[5]:
             assert sum(one.minor for one in on) <= 1000_00
             assert max(one.minor for one in on) <= 20_00
-            assert len({TAX_YEAR.end_of_year(one.data_date) for one in on}) == 1
+            assert len({TAX_YEAR.end_of_year(one.donation_date) for one in on}) == 1
             assert len({one.declarer for one in on}) == len(on)
         else:
             assert len(on) == 1
     left = {one.donation_id for one in made.left_out}
     for one in gifts:
-        bad = one.declarer.first_name is None or TAX_YEAR.claim_deadline(one.data_date) < TODAY
+        bad = one.declarer.first_name is None or TAX_YEAR.claim_deadline(one.donation_date) < TODAY
         assert (one.donation_id in left) == bad
 
 

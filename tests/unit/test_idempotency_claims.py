@@ -109,15 +109,15 @@ def test_a_stored_answer_moved_to_another_key_does_not_open() -> None:
 
 @pytest.mark.parametrize("key", ["!", "~", "a" * 255, "0-9_A.z"])
 def test_i8_visible_ascii_is_a_key(key: str) -> None:
-    assert idempotency.read_key({"idempotency-key": key}) == key
+    assert idempotency.read_idempotency_key({"idempotency-key": key}) == key
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "a" * 256, "é", "a\n", "\x7f", "\x1f", "a\xa0"])
 def test_i8_anything_else_is_refused_by_name(key: str) -> None:
     with pytest.raises(IncorrectParams) as refused:
-        idempotency.read_key({"idempotency-key": key})
+        idempotency.read_idempotency_key({"idempotency-key": key})
     assert refused.value.reasons == ("header.Idempotency-Key must be 1 to 255 visible ASCII characters",)
 
 
 def test_no_header_is_no_key() -> None:
-    assert idempotency.read_key({"content-type": "application/json"}) is None
+    assert idempotency.read_idempotency_key({"content-type": "application/json"}) is None

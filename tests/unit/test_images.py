@@ -77,11 +77,11 @@ def test_a_square_is_made_of_what_is_none(file: bytes) -> None:
 
 async def test_a_command_gives_a_file_of_any_of_the_two_kinds() -> None:
     for file in (picture(), picture("PNG", "RGBA")):
-        made = await images.reencode(file, longest_side=20)
+        made = await images.reencode_image(file, longest_side=20)
         assert max(Image.open(BytesIO(made.content)).size) == 20
     for other in (b"%PDF-1.7", b"GIF89a", b"", picture() + b"x"):
         with pytest.raises(FiletypeNotSupported):
-            await images.reencode(other)
+            await images.reencode_image(other)
 
 
 @settings(max_examples=300, deadline=None)

@@ -295,7 +295,7 @@ def test_a_file_that_was_cut_off_is_refused(reader: Reader, file: str, cut: int)
     ],
 )
 def test_nor_does_he_in_a_name_that_says_it(name: str, left: str) -> None:
-    assert irs.strip_name_care_of(name) == left
+    assert irs.strip_care_of_suffix(name) == left
 
 
 @pytest.mark.parametrize(

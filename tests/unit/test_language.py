@@ -56,7 +56,7 @@ def test_the_best_liked_offered_language_is_chosen(header: str | None, chosen: s
     ],
 )
 def test_h9_a_language_that_is_not_offered_falls_back_to_the_nearest(tag: str, nearest: str | None) -> None:
-    assert languages.nearest_offered(tag, ("en", "ar", "de", "es", "he", "pt-BR")) == nearest
+    assert languages.nearest_offered_language(tag, ("en", "ar", "de", "es", "he", "pt-BR")) == nearest
 
 
 def test_regions() -> None:

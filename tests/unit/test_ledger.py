@@ -33,24 +33,27 @@ def _refunds_of_gifts() -> list[tuple[list[LedgerTransfer], list[tuple[str, str,
     none, net = Money(0, "USD"), GIFT - FEE
     return [
         (
-            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, GIFT),
+            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, GIFT),
             [("donation_refund_started", owed, back, 2500)],
         ),
         (
-            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_started", owed, back, 2425), ("donation_refund_fee_covered", fees, back, 75)],
         ),
         (
-            ledger_domain.donation_refund_started(OWNER, "test", CAUSE, GIFT, none),
+            ledger_domain.donation_refund_started_transfers(OWNER, "test", CAUSE, GIFT, none),
             [("donation_refund_fee_covered", fees, back, 2500)],
         ),
-        (ledger_domain.donation_refund_sent(OWNER, "test", GIFT), [("donation_refund_sent", back, clearing, 2500)]),
         (
-            ledger_domain.donation_refund_sent(OWNER, ledger_domain.PARTNER_TRANSFERS, GIFT),
+            ledger_domain.donation_refund_sent_transfers(OWNER, "test", GIFT),
+            [("donation_refund_sent", back, clearing, 2500)],
+        ),
+        (
+            ledger_domain.donation_refund_sent_transfers(OWNER, ledger_domain.PARTNER_TRANSFERS, GIFT),
             [("donation_refund_sent", by_bank, bank, 2500)],
         ),
         (
-            ledger_domain.donation_refund_reversed(OWNER, "test", CAUSE, GIFT, net),
+            ledger_domain.donation_refund_reversed_transfers(OWNER, "test", CAUSE, GIFT, net),
             [("donation_refund_reversed", back, owed, 2425), ("donation_refund_fee_restored", back, fees, 75)],
         ),
         (
@@ -69,7 +72,7 @@ def _disputes() -> list[tuple[list[LedgerTransfer], list[tuple[str, str, str, in
     debited, owed, none = "disputed:USD:test", f"donation_liability:USD:{CAUSE}", Money(0, "USD")
     fee = ("provider_fee", fees, clearing, 75)
     return [
-        (ledger_domain.dispute_debited(OWNER, "test", GIFT), [("dispute_debited", debited, clearing, 2500)]),
+        (ledger_domain.dispute_debited_transfers(OWNER, "test", GIFT), [("dispute_debited", debited, clearing, 2500)]),
         (
             ledger_domain.dispute_returned_transfers(OWNER, "test", GIFT),
             [("dispute_returned", clearing, debited, 2500)],
@@ -120,7 +123,10 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
     sides: set[AccountKind] = set()
     for made, reported in (
         (ledger_domain.payment_transfers(OWNER, "test", CAUSE, GIFT), [("payment_received", clearing, owed, 2500)]),
-        (ledger_domain.payment_unallocated(OWNER, "test", GIFT), [("payment_unallocated", clearing, suspense, 2500)]),
+        (
+            ledger_domain.unallocated_payment_transfers(OWNER, "test", GIFT),
+            [("payment_unallocated", clearing, suspense, 2500)],
+        ),
         (
             ledger_domain.settlement_transfers(OWNER, "test", GIFT, FEE, CAUSE),
             [("settled", bank, clearing, 2425), fee, ("fee_charged", owed, fees, 75)],
@@ -130,30 +136,33 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             ledger_domain.refund_settlement_transfers(OWNER, "test", GIFT, FEE),
             [("refund_settled", clearing, bank, 2575), fee],
         ),
-        (ledger_domain.disbursement_sent(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
-        (ledger_domain.disbursement_paid(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
+        (ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, GIFT), [("disbursement_sent", owed, transit, 2500)]),
+        (ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, GIFT), [("disbursement_paid", transit, bank, 2500)]),
         (
-            ledger_domain.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=True),
+            ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=True),
             [("disbursement_returned", bank, transit, 2500), ("disbursement_reversed", transit, owed, 2500)],
         ),
         (
-            ledger_domain.disbursement_returned(OWNER, CAUSE, GIFT, was_paid=False),
+            ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, GIFT, was_paid=False),
             [("disbursement_reversed", transit, owed, 2500)],
         ),
         (ledger_domain.reassignment_transfers(OWNER, CAUSE, OTHER, GIFT), [("reassigned", owed, other, 2500)]),
         (
-            ledger_domain.unallocated_refund_started(OWNER, "test", GIFT),
+            ledger_domain.unallocated_refund_started_transfers(OWNER, "test", GIFT),
             [("unallocated_refund_started", suspense, refunds, 2500)],
         ),
         (
-            ledger_domain.unallocated_refund_sent(OWNER, "test", GIFT),
+            ledger_domain.unallocated_refund_sent_transfers(OWNER, "test", GIFT),
             [("unallocated_refund_sent", refunds, clearing, 2500)],
         ),
         (
-            ledger_domain.unallocated_written_off(OWNER, "test", GIFT),
+            ledger_domain.unallocated_write_off_transfers(OWNER, "test", GIFT),
             [("unallocated_written_off", suspense, clearing, 2500)],
         ),
-        (ledger_domain.unallocated_applied(OWNER, "test", GIFT), [("unallocated_applied", suspense, clearing, 2500)]),
+        (
+            ledger_domain.unallocated_applied_transfers(OWNER, "test", GIFT),
+            [("unallocated_applied", suspense, clearing, 2500)],
+        ),
         (
             ledger_domain.request_payment_transfers(OWNER, GIFT, FEE),
             [("request_paid", bank, asked, 2500), ("request_overpaid", bank, partners, 75)],
@@ -163,9 +172,9 @@ def test_m3_movements_stand_in_the_books_under_these_names() -> None:
             ledger_domain.request_payment_transfers(OWNER, Money(0, "EUR"), FEE),
             [("request_overpaid", bank, partners, 75)],
         ),
-        (ledger_domain.request_allocated(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
-        (ledger_domain.overpayment_returned(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
-        (ledger_domain.overpayment_applied(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
+        (ledger_domain.request_allocation_transfers(OWNER, CAUSE, GIFT), [("request_allocated", asked, owed, 2500)]),
+        (ledger_domain.overpayment_returned_transfers(OWNER, FEE), [("overpayment_returned", partners, bank, 75)]),
+        (ledger_domain.overpayment_applied_transfers(OWNER, FEE), [("overpayment_applied", partners, asked, 75)]),
         *_refunds_of_gifts(),
         *_disputes(),
     ):
@@ -219,24 +228,30 @@ def test_accounts_of_different_owners_have_different_names() -> None:
 Move = Callable[[int, str, int], list[LedgerTransfer]]
 ANY_MOVES: list[Move] = [
     lambda n, currency, minor: ledger_domain.payment_transfers(UUID(int=n), "test", CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.payment_unallocated(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_payment_transfers(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: ledger_domain.settlement_transfers(
         UUID(int=n), "test", Money(minor, currency), Money(minor // 30, currency), CAUSE if n % 2 else None
     ),
     lambda n, currency, minor: ledger_domain.refund_settlement_transfers(
         UUID(int=n), "test", Money(minor // 2 + 1, currency), Money(minor // 30, currency)
     ),
-    lambda n, currency, minor: ledger_domain.disbursement_sent(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.disbursement_paid(UUID(int=n), CAUSE, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.disbursement_returned(
+    lambda n, currency, minor: ledger_domain.disbursement_sent_transfers(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.disbursement_paid_transfers(UUID(int=n), CAUSE, Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.disbursement_returned_transfers(
         UUID(int=n), CAUSE, Money(minor, currency), was_paid=n % 2 == 0
     ),
     lambda n, currency, minor: ledger_domain.reassignment_transfers(UUID(int=n), CAUSE, OTHER, Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_refund_started(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_refund_sent(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_written_off(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.unallocated_applied(UUID(int=n), "test", Money(minor, currency)),
-    lambda n, currency, minor: ledger_domain.dispute_debited(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.unallocated_refund_started_transfers(
+        UUID(int=n), "test", Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.unallocated_refund_sent_transfers(
+        UUID(int=n), "test", Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.unallocated_write_off_transfers(
+        UUID(int=n), "test", Money(minor, currency)
+    ),
+    lambda n, currency, minor: ledger_domain.unallocated_applied_transfers(UUID(int=n), "test", Money(minor, currency)),
+    lambda n, currency, minor: ledger_domain.dispute_debited_transfers(UUID(int=n), "test", Money(minor, currency)),
     lambda n, currency, minor: ledger_domain.dispute_lost_transfers(
         UUID(int=n), "test", CAUSE, Money(minor - minor // 30, currency), Money(minor // 30, currency)
     ),
@@ -271,10 +286,10 @@ def test_m3_a_gift_that_was_paid_out_leaves_clearing_transit_and_liability_empty
     flow = [
         *ledger_domain.payment_transfers(OWNER, "test", CAUSE, Money(gross, "USD")),
         *ledger_domain.settlement_transfers(OWNER, "test", Money(gross, "USD"), Money(fee, "USD"), CAUSE),
-        *ledger_domain.disbursement_sent(OWNER, CAUSE, net),
-        *ledger_domain.disbursement_returned(OWNER, CAUSE, net, was_paid=False),
-        *ledger_domain.disbursement_sent(OWNER, CAUSE, net),
-        *ledger_domain.disbursement_paid(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_returned_transfers(OWNER, CAUSE, net, was_paid=False),
+        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, net),
     ]
     assert set(_left(flow).values()) == {0}
 
@@ -288,10 +303,13 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
         *ledger_domain.payment_transfers(OWNER, "test", CAUSE, whole),
         *ledger_domain.settlement_transfers(OWNER, "test", whole, Money(fee, "USD"), CAUSE),
     ]
-    payout = [*ledger_domain.disbursement_sent(OWNER, CAUSE, net), *ledger_domain.disbursement_paid(OWNER, CAUSE, net)]
+    payout = [
+        *ledger_domain.disbursement_sent_transfers(OWNER, CAUSE, net),
+        *ledger_domain.disbursement_paid_transfers(OWNER, CAUSE, net),
+    ]
     flow += payout if paid_out else []
     flow += [
-        *ledger_domain.dispute_debited(OWNER, "test", whole),
+        *ledger_domain.dispute_debited_transfers(OWNER, "test", whole),
         *ledger_domain.dispute_settlement_transfers(OWNER, "test", whole, none),
     ]
     if won:
@@ -312,14 +330,14 @@ def test_m3_a_disputed_gift_leaves_nothing_but_our_loss(gross: int, share: int, 
 @given(st.integers(1, MAX_MINOR))
 def test_m3_held_money_that_went_back_or_was_dismissed_leaves_nothing(minor: int) -> None:
     money = Money(minor, "USD")
-    held = ledger_domain.payment_unallocated(OWNER, "test", money)
+    held = ledger_domain.unallocated_payment_transfers(OWNER, "test", money)
     refunded = [
         *held,
-        *ledger_domain.unallocated_refund_started(OWNER, "test", money),
-        *ledger_domain.unallocated_refund_sent(OWNER, "test", money),
+        *ledger_domain.unallocated_refund_started_transfers(OWNER, "test", money),
+        *ledger_domain.unallocated_refund_sent_transfers(OWNER, "test", money),
     ]
     assert set(_left(refunded).values()) == {0}
-    assert set(_left([*held, *ledger_domain.unallocated_written_off(OWNER, "test", money)]).values()) == {0}
+    assert set(_left([*held, *ledger_domain.unallocated_write_off_transfers(OWNER, "test", money)]).values()) == {0}
 
 
 def _left(flow: list[LedgerTransfer]) -> Counter[str]:

@@ -19,7 +19,7 @@ import structlog
 
 from almoner.cli import logs
 from almoner.cli.logs import LogFile
-from almoner.platform.observability.log_lines import LogLines, Stderr
+from almoner.platform.observability.log_lines import LogLineWriter, StderrWriter
 from almoner.platform.observability.telemetry import Telemetry
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -45,7 +45,7 @@ def test_lost_lines_are_counted_and_told_once_writing_works_again(wrong: Excepti
     place.wrong = wrong
     for _ in range(3):
         telemetry.log("anything", datetime.now(UTC))
-    assert b"almoner_log_lines_dropped_total 3.0" in telemetry.exposition()
+    assert b"almoner_log_lines_dropped_total 3.0" in telemetry.render_metrics()
     place.wrong = None
     telemetry.log("again", datetime.now(UTC))
     telemetry.log("further", datetime.now(UTC))
@@ -64,9 +64,9 @@ def test_whatever_a_line_holds_it_is_written(odd: object) -> None:
 def test_lines_of_libraries_and_of_our_own_fail_for_nobody() -> None:
     before = structlog.get_config(), logging.getLogger().handlers[:], logging.getLogger().level
     place = Place()
-    lines = LogLines(place)
+    lines = LogLineWriter(place)
     try:
-        logs.configure(lines, "info")
+        logs.configure_logging(lines, "info")
         place.wrong = FULL
         logging.getLogger("asyncio").error("something")
         structlog.get_logger().info("something", value="\ud800")
@@ -83,7 +83,7 @@ def test_lines_of_libraries_and_of_our_own_fail_for_nobody() -> None:
 def test_nobody_is_waited_for_who_does_not_read() -> None:
     reader, writer = os.pipe()
     try:
-        lines, line = LogLines(Stderr(writer)), b"x" * 1000 + b"\n"
+        lines, line = LogLineWriter(StderrWriter(writer)), b"x" * 1000 + b"\n"
         while not lines.lost:
             lines(line)
         assert os.get_blocking(writer), "others that write to the same pipe are not to notice"
@@ -110,14 +110,14 @@ def _emptied(reader: int) -> bytes:
 
 def test_a_reader_that_has_gone_and_a_closed_stream_end_nothing() -> None:
     reader, writer = os.pipe()
-    lines = LogLines(Stderr(writer))
+    lines = LogLineWriter(StderrWriter(writer))
     os.close(reader)
     lines(b"a line\n")
     os.close(writer)
     lines(b"a line\n")
     left, right = socket.socketpair()
     with left, right:
-        of_a_socket = LogLines(Stderr(left.fileno()))
+        of_a_socket = LogLineWriter(StderrWriter(left.fileno()))
         while not of_a_socket.lost:
             of_a_socket(b"x" * 1000)
     assert lines.lost == 2
@@ -138,7 +138,7 @@ def _no_larger_than(size: int) -> Iterator[None]:
 
 def test_of_a_line_for_which_there_is_no_room_nothing_stays(tmp_path: Path) -> None:
     with LogFile(tmp_path / "a.log", largest=1000) as log:
-        lines = LogLines(log.write)
+        lines = LogLineWriter(log.write)
         lines(b"a" * 9 + b"\n")
         with _no_larger_than(15):
             lines(b"b" * 9 + b"\n")
@@ -150,7 +150,7 @@ def test_of_a_line_for_which_there_is_no_room_nothing_stays(tmp_path: Path) -> N
 def test_a_log_that_cannot_begin_a_new_file_goes_on_when_it_can_and_loses_no_old_one(tmp_path: Path) -> None:
     file, in_the_way = tmp_path / "a.log", tmp_path / "a.log.1"
     with LogFile(file, largest=10, old_files=3) as log:
-        lines = LogLines(log.write)
+        lines = LogLineWriter(log.write)
         for letter in (b"a", b"b", b"c"):
             lines(letter * 9)
         in_the_way.rename(tmp_path / "kept")
@@ -168,6 +168,6 @@ def test_a_log_that_cannot_begin_a_new_file_goes_on_when_it_can_and_loses_no_old
 
 
 def test_what_a_serving_command_prints_may_be_lost() -> None:
-    code = "from almoner.cli import outputs; outputs.never_fail(); print('x' * 100_000, flush=True)"
+    code = "from almoner.cli import outputs; outputs.ignore_output_errors(); print('x' * 100_000, flush=True)"
     with Path("/dev/full").open("w") as full:
         subprocess.run([sys.executable, "-c", code], stdout=full, check=True)

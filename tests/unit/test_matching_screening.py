@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 
-from almoner.screening.matching.domain import EntryName, MatchEntry, MatchSubject, Party
+from almoner.screening.matching.domain import EntryName, Party, PreparedEntry, PreparedSubject
 from almoner.screening.matching.index import MIN_LIKENESS, NameIndex
 from almoner.screening.matching.service import compare_names, prepare_name
 from almoner.screening.matching.watchlist_matcher import (
     FLAG_SCORE,
     WatchlistMatcher,
-    is_distinctive,
+    is_distinctive_name,
     match_entry,
     prepare_subject,
 )
@@ -25,12 +25,12 @@ WORDS = (
 names = lists(sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 
 
-def entry(*named: str, weak: bool = False, countries: tuple[str, ...] = ()) -> MatchEntry:
-    return MatchEntry("1", tuple(EntryName(prepare_name(name), weak) for name in named), frozenset(countries))
+def entry(*named: str, weak: bool = False, countries: tuple[str, ...] = ()) -> PreparedEntry:
+    return PreparedEntry("1", tuple(EntryName(prepare_name(name), weak) for name in named), frozenset(countries))
 
 
 def test_a_telling_name_is_flagged_by_itself() -> None:
-    assert is_distinctive(prepare_name("BENEVOLENCE HARAMAIN SADERAT"))
+    assert is_distinctive_name(prepare_name("BENEVOLENCE HARAMAIN SADERAT"))
     assert match_entry(
         prepare_subject(["Benevolence Haramain Saderat"], ["USA"]), entry("BENEVOLENCE HARAMAIN SADERAT")
     ).flagged
@@ -43,18 +43,18 @@ def test_one_word_needs_a_second_piece_of_evidence(name: str) -> None:
     assert any(part.finding == "common" for part in alone.parts)
     assert match_entry(prepare_subject([name], ["IRN"]), entry(name, countries=("IRN",))).flagged
     assert match_entry(
-        prepare_subject([name], ["USA"], ["X1"]), MatchEntry("1", entry(name).names, identifiers=frozenset(("X1",)))
+        prepare_subject([name], ["USA"], ["X1"]), PreparedEntry("1", entry(name).names, identifiers=frozenset(("X1",)))
     ).flagged
 
 
 def test_an_address_is_evidence() -> None:
     home = Party([""], street="12 Rue Hamra", city="Beirut")
-    known = MatchEntry("1", entry("THE LIGHTHOUSE").names, addresses=(home,))
-    at = MatchSubject(
+    known = PreparedEntry("1", entry("THE LIGHTHOUSE").names, addresses=(home,))
+    at = PreparedSubject(
         (prepare_name("The Lighthouse"),), frozenset(("USA",)), address=Party([""], "12 rue hamra", "Beirut")
     )
     assert match_entry(at, known).flagged
-    elsewhere = MatchSubject(at.names, at.countries, address=Party([""], "9 Other Street", "Beirut"))
+    elsewhere = PreparedSubject(at.names, at.countries, address=Party([""], "9 Other Street", "Beirut"))
     assert not match_entry(elsewhere, known).flagged
 
 
@@ -63,11 +63,11 @@ def test_an_address_is_evidence() -> None:
     [("Beirut", None, True), (None, "1103", True), ("Casper", None, False), (None, None, False), ("Bei", None, False)],
 )
 def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: str | None, flagged: bool) -> None:
-    known = MatchEntry(
+    known = PreparedEntry(
         "1", entry("THE LIGHTHOUSE").names, addresses=(Party((), street="12 High Street", city="Hamra, Beirut 1103"),)
     )
     at = Party((), street="12 High Street", city=city, postcode=postcode)
-    found = match_entry(MatchSubject((prepare_name("The Lighthouse"),), frozenset(("USA",)), address=at), known)
+    found = match_entry(PreparedSubject((prepare_name("The Lighthouse"),), frozenset(("USA",)), address=at), known)
     assert found.flagged is flagged
     assert any(part.finding == "street" for part in found.parts) is flagged
 
@@ -131,8 +131,8 @@ def test_another_number_is_never_flagged() -> None:
 
 def test_the_best_name_counts_and_matches_are_in_order() -> None:
     entries = [
-        MatchEntry("b", entry("AL-HARAMAIN ISLAMIC FOUNDATION").names),
-        MatchEntry("a", entry("SOMEBODY ELSE", "AL HARAMAYN ISLAMIC FOUNDATION").names),
+        PreparedEntry("b", entry("AL-HARAMAIN ISLAMIC FOUNDATION").names),
+        PreparedEntry("a", entry("SOMEBODY ELSE", "AL HARAMAYN ISLAMIC FOUNDATION").names),
     ]
     found = WatchlistMatcher(entries).find_matches(prepare_subject(["Other name", "Al-Haramain Islamic Foundation"]))
     assert [one.entry for one in found] == ["b", "a"]

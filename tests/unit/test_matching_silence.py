@@ -9,11 +9,11 @@ import pytest
 
 from almoner.adapters.watchlist_ofac import SAMPLE
 from almoner.screening.matching.domain import EntryName
-from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.service import prepare_name
 from almoner.screening.matching.watchlist_matcher import (
     WatchlistMatcher,
-    identifies_alone,
+    identifies_by_name_alone,
     match_entry,
     prepare_subject,
 )
@@ -77,7 +77,7 @@ def test_a_weak_alias_of_one_word_needs_more() -> None:
 
 @pytest.mark.parametrize("name", ["THE YOUTH", "PKK", "ALEPH", "JEWISH LEGION", "KNIGHTS OF COLUMBUS", "313"])
 def test_common_words_and_initials_say_nobody(name: str) -> None:
-    assert not identifies_alone(prepare_name(name))
+    assert not identifies_by_name_alone(prepare_name(name))
 
 
 def collisions() -> dict[str, list[dict[str, str]]]:

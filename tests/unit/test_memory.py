@@ -12,11 +12,11 @@ MEBIBYTE = 2**20
 
 def test_a_container_may_be_held_to_less_than_its_machine_has(tmp_path: Path) -> None:
     none, limit = tmp_path / "memory.max", tmp_path / "memory.limit_in_bytes"
-    machine = memory.usable_bytes([none])
+    machine = memory.usable_memory_bytes([none])
     none.write_text("max\n")
-    assert memory.usable_bytes([none]) == machine > 0
+    assert memory.usable_memory_bytes([none]) == machine > 0
     limit.write_text("1048576\n")
-    assert memory.usable_bytes([none, limit]) == MEBIBYTE
+    assert memory.usable_memory_bytes([none, limit]) == MEBIBYTE
 
 
 @pytest.mark.parametrize(("usable", "held"), [(256, 64), (4_096, 512), (65_536, 1_024)])

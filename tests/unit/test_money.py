@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, MoneyError, allocate, exponent
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, MoneyError, allocate, currency_exponent
 
 currencies = st.sampled_from(sorted(EXPONENTS))
 amounts = st.integers(0, MAX_MINOR)
@@ -17,7 +17,7 @@ def test_m8_the_table_has_every_active_code_with_a_minor_unit() -> None:
     assert len(EXPONENTS) == 165
     counts = [sum(1 for digits in EXPONENTS.values() if digits == wanted) for wanted in (0, 2, 3, 4)]
     assert counts == [17, 139, 7, 2]
-    assert [exponent(code) for code in ("GBP", "JPY", "KWD", "RSD", "CLF", "XCG")] == [2, 0, 3, 2, 4, 2]
+    assert [currency_exponent(code) for code in ("GBP", "JPY", "KWD", "RSD", "CLF", "XCG")] == [2, 0, 3, 2, 4, 2]
 
 
 @pytest.mark.parametrize("code", ["", "gbp", "XXX", "XAU", "BGN", "ANG", "GBPX", " GBP"])

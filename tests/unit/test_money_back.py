@@ -84,7 +84,7 @@ class Gift:
             except InvalidState:
                 return
             absorbed = refunds_domain.nonprofit_share_of(self.donation, money)
-            self.post(ledger_domain.donation_refund_started(ROW, "test", CAUSE, money, absorbed))
+            self.post(ledger_domain.donation_refund_started_transfers(ROW, "test", CAUSE, money, absorbed))
             self.change(withdrawn=money.minor)
             self.begun.append((money, absorbed))
 
@@ -93,21 +93,21 @@ class Gift:
             self.refused()  # its provider sends nothing back of what a bank has drawn
         elif self.begun:
             money, _ = self.begun.pop()
-            self.post(ledger_domain.donation_refund_sent(ROW, "test", money))
+            self.post(ledger_domain.donation_refund_sent_transfers(ROW, "test", money))
             self.change(refunded=money.minor)
 
     def refused(self) -> None:
         if self.begun:
             money, _ = self.begun.pop()
             again = refunds_domain.restored_amount(self.donation, money)
-            self.post(ledger_domain.donation_refund_reversed(ROW, "test", CAUSE, money, again))
+            self.post(ledger_domain.donation_refund_reversed_transfers(ROW, "test", CAUSE, money, again))
             self.change(withdrawn=-money.minor)
 
     def dispute(self, minor: int) -> None:
         left = self.donation.money.minor - self.back
         if self.open is None and left:
             self.open = usd(min(minor, left))
-            self.post(ledger_domain.dispute_debited(ROW, "test", self.open))
+            self.post(ledger_domain.dispute_debited_transfers(ROW, "test", self.open))
 
     def won(self) -> None:
         if self.open is not None:
@@ -128,13 +128,13 @@ class Gift:
     def pay_out(self) -> None:
         standing = self.donation.withdrawn_minor == self.refunded.minor and self.open is None
         if self.paid_out is None and self.donation.settlement and standing and self.donation.owed:
-            self.post(ledger_domain.disbursement_sent(ROW, CAUSE, self.donation.owed))
-            self.post(ledger_domain.disbursement_paid(ROW, CAUSE, self.donation.owed))
+            self.post(ledger_domain.disbursement_sent_transfers(ROW, CAUSE, self.donation.owed))
+            self.post(ledger_domain.disbursement_paid_transfers(ROW, CAUSE, self.donation.owed))
             self.paid_out = self.donation.owed.minor
 
     def come_back(self) -> None:
         if self.paid_out is not None:
-            self.post(ledger_domain.disbursement_returned(ROW, CAUSE, usd(self.paid_out), was_paid=True))
+            self.post(ledger_domain.disbursement_returned_transfers(ROW, CAUSE, usd(self.paid_out), was_paid=True))
             self.paid_out = None
 
     def recover(self) -> None:

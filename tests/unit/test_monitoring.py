@@ -166,21 +166,21 @@ def at(status: MonitoringStatus) -> MonitoringSubscription:
         validation_request_id=ID if by_request else None,
     )
     if status == "validation_request_failed":
-        return new.failed()
+        return new.with_request_failed()
     if status in ("live", "cancelled"):
         new = new.with_evidence(MonitoringEvidence(), "name", NOW)
-    return new.cancelled(NOW) if status == "cancelled" else new
+    return new.with_cancellation(NOW) if status == "cancelled" else new
 
 
 def test_settled_5_no_move_beside_the_table() -> None:
     states: tuple[MonitoringStatus, ...] = get_args(MonitoringStatus)
     assert set(states) == SUBSCRIPTION.states()
     for source_, target in product(states, states):
-        if SUBSCRIPTION.allows(source_, target):
-            at(source_).ensure_may_become(target)
+        if SUBSCRIPTION.allows_transition(source_, target):
+            at(source_).ensure_transition_allowed(target)
             continue
         with pytest.raises(AlreadyCancelled if source_ == "cancelled" else InvalidState):
-            at(source_).ensure_may_become(target)
+            at(source_).ensure_transition_allowed(target)
 
 
 def test_settled_5_the_moves_are_those_of_the_specification() -> None:
@@ -198,6 +198,6 @@ def test_a_live_one_shows_the_versions_up_to_which_all_are_compared() -> None:
     live = at("pending").with_evidence(MonitoringEvidence((), own, "yes"), "name", NOW)
     newer = ScreenedList("a", "2", "sanction")
     later, earlier = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)
-    assert monitoring_evidence.with_newer_lists(live, [(newer, later)]).sources == (newer, own[1])
-    assert monitoring_evidence.with_newer_lists(live, [(newer, earlier)]).sources == own
-    assert monitoring_evidence.with_newer_lists(live.cancelled(NOW), [(newer, later)]).sources == own
+    assert monitoring_evidence.with_newer_list_versions(live, [(newer, later)]).sources == (newer, own[1])
+    assert monitoring_evidence.with_newer_list_versions(live, [(newer, earlier)]).sources == own
+    assert monitoring_evidence.with_newer_list_versions(live.with_cancellation(NOW), [(newer, later)]).sources == own

@@ -29,7 +29,7 @@ def test_k1_a_token_has_the_form_of_a_key_with_a_beginning_of_its_own(sandbox: b
     assert start == ("op_sandbox_" if sandbox else "op_live_")
     assert len(made) == len(start) + 38
     assert keys_domain.is_well_formed_secret(start, made)
-    assert keys_domain.kind_of(made, sandbox=sandbox) is None, "a token is no key"
+    assert keys_domain.kind_of_secret(made, sandbox=sandbox) is None, "a token is no key"
     assert not keys_domain.is_well_formed_secret(operators_domain.token_prefix(sandbox=not sandbox), made)
     for wrong in (made[:-1], made + "0", made[:-1] + ("a" if made[-1] != "a" else "b"), made.replace(made[15], "-")):
         assert not keys_domain.is_well_formed_secret(start, wrong)
@@ -37,20 +37,20 @@ def test_k1_a_token_has_the_form_of_a_key_with_a_beginning_of_its_own(sandbox: b
 
 @pytest.mark.parametrize("days", [1, 90, 365])
 def test_a_token_lives_a_day_to_a_year(days: int) -> None:
-    assert operators_domain.token_lifetime(days) == timedelta(days=days)
+    assert operators_domain.parse_token_lifetime(days) == timedelta(days=days)
 
 
 @pytest.mark.parametrize("days", [-1, 0, 366])
 def test_no_token_lives_longer_or_not_at_all(days: int) -> None:
     with pytest.raises(IncorrectParams):
-        operators_domain.token_lifetime(days)
+        operators_domain.parse_token_lifetime(days)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101])
 def test_a_token_has_a_name(name: str) -> None:
     with pytest.raises(IncorrectParams):
-        operators_domain.token_name(name)
-    assert operators_domain.token_name(" laptop ") == "laptop"
+        operators_domain.parse_token_name(name)
+    assert operators_domain.parse_token_name(" laptop ") == "laptop"
 
 
 def test_a_token_works_until_its_very_end() -> None:

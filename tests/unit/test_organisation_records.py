@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.nonprofits.organisations.domain import Organisation, OrganisationChange, OrganisationSource, record_as_of
+from almoner.nonprofits.organisations.domain import (
+    Organisation,
+    OrganisationChange,
+    OrganisationSource,
+    organisation_as_of,
+)
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FIELDS = ("name", "city", "active", "types", "succeeded_by")
@@ -106,10 +111,10 @@ def test_the_record_as_it_stood_is_what_a_replay_of_the_loads_gives(
     for offset in range((day - FIRST).days + 3):
         asked = FIRST + timedelta(offset)
         expected = next(state for loaded, state in reversed(stored) if loaded <= asked)
-        stood = record_as_of(now, changes[::-1], asked)
+        stood = organisation_as_of(now, changes[::-1], asked)
         assert stood is not None
         assert {field: getattr(stood, field) for field in FIELDS} == _members(expected)
-    assert record_as_of(now, changes[::-1], FIRST - timedelta(days=1)) is None
+    assert organisation_as_of(now, changes[::-1], FIRST - timedelta(days=1)) is None
 
 
 def _members(state: dict[str, Any]) -> dict[str, Any]:
@@ -118,5 +123,5 @@ def _members(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_field_that_is_no_member_changes_nothing() -> None:
-    stood = record_as_of(record(), [change("part", "WY", "NE")], FIRST)
+    stood = organisation_as_of(record(), [change("part", "WY", "NE")], FIRST)
     assert stood == record(data_as_of=None)

@@ -9,7 +9,11 @@ from hypothesis.strategies import booleans, integers, lists, sampled_from, text,
 
 from almoner.nonprofits.countries.domain import COUNTRIES, currency_of
 from almoner.nonprofits.organisations import spelling
-from almoner.nonprofits.organisations.domain import can_receive_donations, receivable_currencies, search_text
+from almoner.nonprofits.organisations.domain import (
+    can_receive_donations,
+    donation_currencies_of_country,
+    normalise_search_text,
+)
 from almoner.nonprofits.organisations.normalisation import SearchQuery
 from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate
 from almoner.nonprofits.organisations.spelling import WordSuggestions
@@ -27,41 +31,41 @@ from almoner.nonprofits.organisations.spelling import WordSuggestions
     ],
 )
 def test_words_are_plain(written: str, words: str) -> None:
-    assert search_text(written) == words
+    assert normalise_search_text(written) == words
 
 
 def test_other_scripts_are_transliterated() -> None:
-    assert search_text("Красный Крест").isascii()
-    assert search_text("منظمة الإغاثة")
+    assert normalise_search_text("Красный Крест").isascii()
+    assert normalise_search_text("منظمة الإغاثة")
 
 
 def test_initials_are_one_word_however_they_are_written() -> None:
-    assert {search_text(written) for written in ("A.C.L.U.", "a c l u", "ACLU")} == {"aclu"}
-    assert search_text("Plan B of a club") == "plan b of a club"
+    assert {normalise_search_text(written) for written in ("A.C.L.U.", "a c l u", "ACLU")} == {"aclu"}
+    assert normalise_search_text("Plan B of a club") == "plan b of a club"
 
 
 def test_a_digit_and_a_letter_are_one_word_however_they_are_written() -> None:
-    assert {search_text(written) for written in ("4-H", "4 h", "4H")} == {"4h"}
-    assert search_text("Friends of 4-H at Post 4 V.F.W.") == "friends of 4h at post 4 vfw"
+    assert {normalise_search_text(written) for written in ("4-H", "4 h", "4H")} == {"4h"}
+    assert normalise_search_text("Friends of 4-H at Post 4 V.F.W.") == "friends of 4h at post 4 vfw"
 
 
 def test_each_chinese_sign_is_a_word() -> None:
-    assert search_text("中国红十字会") == "zhong guo hong shi zi hui"
+    assert normalise_search_text("中国红十字会") == "zhong guo hong shi zi hui"
 
 
 @settings(deadline=None)
 @given(text(max_size=60))
 def test_words_of_words_are_the_same_words(anything: str) -> None:
-    assert search_text(search_text(anything)) == search_text(anything)
-    assert re.fullmatch("[a-z0-9 ]*", search_text(anything))
+    assert normalise_search_text(normalise_search_text(anything)) == normalise_search_text(anything)
+    assert re.fullmatch("[a-z0-9 ]*", normalise_search_text(anything))
 
 
 @settings(deadline=None)
 @given(text(max_size=60), booleans())
 def test_nothing_typed_can_leave_the_quotes_of_a_tsquery(anything: str, doubtful: bool) -> None:
     query = SearchQuery.parse(anything)
-    made = spelling.build_terms(query, WordSuggestions(dict.fromkeys(query.words, 1)), doubtful=doubtful)
-    for asked in (asked for ways in spelling.match_all(made) for way in ways for asked in way):
+    made = spelling.build_query_terms(query, WordSuggestions(dict.fromkeys(query.words, 1)), doubtful=doubtful)
+    for asked in (asked for ways in spelling.all_terms_query(made) for way in ways for asked in way):
         outside = re.sub("'[@#~]?[a-z0-9]+'", "", asked)
         assert set(outside) <= set("()|&!:* ")
 
@@ -82,7 +86,7 @@ def test_one_letter_more_ranks_and_does_not_exclude_until_the_word_is_finished()
 
 
 def named(typed: str, heard: WordSuggestions) -> str:
-    (way,), _ = spelling.match_all(spelling.build_terms(SearchQuery.parse(typed), heard))
+    (way,), _ = spelling.all_terms_query(spelling.build_query_terms(SearchQuery.parse(typed), heard))
     return " & ".join(way)
 
 
@@ -94,44 +98,48 @@ def test_the_last_word_may_be_unfinished_and_short_forms_are_alike() -> None:
 
 def test_a_beginning_of_too_many_words_ranks_and_does_not_exclude() -> None:
     heard = WordSuggestions({"red": 9}, [("church", spelling.MAX_PREFIX_OCCURRENCES), ("chapter", 5)])
-    made = spelling.build_terms(SearchQuery.parse("red ch"), heard)
+    made = spelling.build_query_terms(SearchQuery.parse("red ch"), heard)
     assert [group.word for group in spelling.required_terms(made)] == ["red"]
-    (alone,) = spelling.required_terms(spelling.build_terms(SearchQuery.parse("ch"), heard))
+    (alone,) = spelling.required_terms(spelling.build_query_terms(SearchQuery.parse("ch"), heard))
     assert alone.name_query() == "('ch':*)"
 
 
 def test_what_may_be_a_slip_of_a_weak_word_ranks_and_does_not_exclude() -> None:
-    made = spelling.build_terms(
+    made = spelling.build_query_terms(
         SearchQuery.parse("red cross icn "), WordSuggestions({"red": 9, "cross": 9}, similar={"icn": [("inc", 900)]})
     )
     assert [group.word for group in spelling.required_terms(made)] == ["red", "cross"]
 
 
 def test_what_is_found_elsewhere_has_every_word_somewhere_and_not_all_of_them_in_its_name() -> None:
-    one = spelling.build_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
-    assert spelling.match_all(one) == ((("('red')",),), (("((('@red') | ('#red'))) & !(('red'))",),))
-    assert spelling.match_all(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
-    assert spelling.match_all([], "'~red':*") == ((), (("'~red':*",),))
-    assert spelling.match_all([]) == ((), ())
+    one = spelling.build_query_terms(SearchQuery.parse("red "), WordSuggestions({"red": 9}))
+    assert spelling.all_terms_query(one) == ((("('red')",),), (("((('@red') | ('#red'))) & !(('red'))",),))
+    assert spelling.all_terms_query(one, "'~red':*")[1] == (("((('@red') | ('#red')) | '~red':*) & !(('red'))",),)
+    assert spelling.all_terms_query([], "'~red':*") == ((), (("'~red':*",),))
+    assert spelling.all_terms_query([]) == ((), ())
     red, cross = (f"(('@{word}') | ('#{word}'))" for word in ("red", "cross"))
     red_anywhere, cross_anywhere = f"(('red') | {red})", f"(('cross') | {cross})"
     missing = "!(('cross') & ('red'))"
-    two = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
-    assert spelling.match_all(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, missing),))
-    common = spelling.build_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000}))
-    assert spelling.match_all(common)[1] == ((cross, red_anywhere, missing), (red, cross_anywhere, missing))
+    two = spelling.build_query_terms(SearchQuery.parse("red cross "), WordSuggestions({"red": 9, "cross": 4}))
+    assert spelling.all_terms_query(two) == ((("('cross')", "('red')"),), ((cross_anywhere, red_anywhere, missing),))
+    common = spelling.build_query_terms(
+        SearchQuery.parse("red cross "), WordSuggestions({"red": 90_000, "cross": 80_000})
+    )
+    assert spelling.all_terms_query(common)[1] == ((cross, red_anywhere, missing), (red, cross_anywhere, missing))
 
 
 def test_the_rarest_words_are_asked_for() -> None:
     heard = WordSuggestions({f"word{nth}": 100 - nth for nth in range(9)})
-    asked = spelling.required_terms(spelling.build_terms(SearchQuery.parse(" ".join(heard.known) + " "), heard))
+    asked = spelling.required_terms(spelling.build_query_terms(SearchQuery.parse(" ".join(heard.known) + " "), heard))
     assert [group.word for group in asked] == [f"word{nth}" for nth in range(9 - spelling.MAX_REQUIRED_TERMS, 9)]
 
 
 def test_a_word_that_nobody_knows_is_repaired_or_left_out() -> None:
     heard = WordSuggestions({"cross": 9}, similar={"rad": [("red", 5), ("bad", 900)]})
     assert "('rad' | 'bad' | 'red')" in named("rad xyzzy cross ", heard)
-    assert [group.is_unmatched for group in spelling.build_terms(SearchQuery.parse("rad xyzzy cross"), heard)] == [
+    assert [
+        group.is_unmatched for group in spelling.build_query_terms(SearchQuery.parse("rad xyzzy cross"), heard)
+    ] == [
         False,
         True,
         False,
@@ -145,25 +153,25 @@ def test_two_words_may_be_one_and_one_may_be_two() -> None:
 
 
 def test_one_of_three_words_may_be_spared_while_they_are_not_too_common() -> None:
-    made = spelling.build_terms(
+    made = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions({"red": 1, "cross": 2, "club": 3})
     )
     red, cross, club = "(('red') | ('@red'))", "(('cross') | ('@cross'))", "(('club') | ('@club'))"
-    assert spelling.match_most(made, 1) == ((red, cross), (red, club), (cross, club))
-    assert spelling.match_most(made[:2], 1) is None
-    common = spelling.build_terms(
+    assert spelling.most_terms_query(made, 1) == ((red, cross), (red, club), (cross, club))
+    assert spelling.most_terms_query(made[:2], 1) is None
+    common = spelling.build_query_terms(
         SearchQuery.parse("red cross club "), WordSuggestions(dict.fromkeys(("red", "cross", "club"), 75_000))
     )
-    assert spelling.is_affordable(common)
-    assert spelling.match_most(common, 1) is None
+    assert spelling.is_affordable_query(common)
+    assert spelling.most_terms_query(common, 1) is None
 
 
 def test_one_word_is_enough_of_the_rarest_that_are_not_common() -> None:
     counts = {"red": 30_000, "cross": 9_000, "club": 8_000, "wyoming": 7_000, "of": 6_000, "laramie": 2_000}
-    made = spelling.build_terms(SearchQuery.parse("red cross club wyoming laramie "), WordSuggestions(counts))
-    assert spelling.match_any(made) == (("('laramie') | ('wyoming') | ('club')",),)
-    assert spelling.match_any(made[:3]) == (("('club') | ('cross')",),)
-    assert spelling.match_any(made[:1]) is None
+    made = spelling.build_query_terms(SearchQuery.parse("red cross club wyoming laramie "), WordSuggestions(counts))
+    assert spelling.any_term_query(made) == (("('laramie') | ('wyoming') | ('club')",),)
+    assert spelling.any_term_query(made[:3]) == (("('club') | ('cross')",),)
+    assert spelling.any_term_query(made[:1]) is None
 
 
 @pytest.mark.parametrize(
@@ -198,7 +206,7 @@ def test_of_equally_near_words_the_commoner_comes_first_and_six_are_enough() -> 
 
 @pytest.mark.parametrize("word", ["32", "4h", "st", "5a"])
 def test_numbers_and_short_words_are_taken_as_they_stand(word: str) -> None:
-    assert not spelling.is_correctable(word)
+    assert not spelling.is_correctable_word(word)
 
 
 def candidate(
@@ -208,7 +216,7 @@ def candidate(
 
 
 def order(query: str, *candidates: SearchCandidate) -> list[int]:
-    return [placed.id.int for placed in ResultRanker(SearchQuery.parse(query)).rank_all(candidates)]
+    return [placed.id.int for placed in ResultRanker(SearchQuery.parse(query)).rank_candidates(candidates)]
 
 
 def test_the_whole_name_is_before_a_longer_one_and_words_as_typed_before_alike_ones() -> None:
@@ -236,8 +244,10 @@ def test_initials_are_before_slips_of_the_pen() -> None:
     names = ("b nai b rith", "national congress of american indians fund", "national congress of american indians")
     several = [candidate(nth, name) for nth, name in enumerate(names, 1)]
     assert order("ncai", *several) == [3, 2, 1]
-    first, second, _ = ResultRanker(SearchQuery.parse("ncai")).rank_all(several)
-    assert (first.found_by, first.as_typed) == (second.found_by, second.as_typed) == ("initials", True)
+    first, second, _ = ResultRanker(SearchQuery.parse("ncai")).rank_candidates(several)
+    assert (
+        (first.found_by, first.has_words_as_typed) == (second.found_by, second.has_words_as_typed) == ("initials", True)
+    )
     assert order("aclu", candidate(1, "american civil liberties union"), candidate(2, "aclu of wyoming", tier=2)) == [
         2,
         1,
@@ -279,8 +289,8 @@ def test_a_place_that_is_typed_counts_for_the_body_that_is_there() -> None:
     here = candidate(2, "first baptist church", place="dallas tx 75201", tier=4)
     there = candidate(1, "first baptist church", place="waco tx 76701", tier=4)
     assert order("first baptist church dallas", there, here) == [2, 1]
-    (placed,) = ResultRanker(SearchQuery.parse("first baptist church dallas")).rank_all([here])
-    assert (placed.found_by, placed.likeness, placed.as_typed) == ("place", 100, True)
+    (placed,) = ResultRanker(SearchQuery.parse("first baptist church dallas")).rank_candidates([here])
+    assert (placed.found_by, placed.likeness, placed.has_words_as_typed) == ("place", 100, True)
 
 
 @given(lists(tuples(sampled_from(["red cross", "red cros", "the red cross", "cross"]), integers(0, 309)), max_size=8))
@@ -297,9 +307,9 @@ def test_donations_go_to_listed_nonprofits() -> None:
 
 
 def test_an_organisation_receives_its_own_currency_and_three_of_the_world() -> None:
-    assert receivable_currencies("USA") == ("USD", "EUR", "GBP")
-    assert receivable_currencies("KEN") == ("KES", "USD", "EUR", "GBP")
-    assert receivable_currencies("ATA") == ("USD", "EUR", "GBP")
+    assert donation_currencies_of_country("USA") == ("USD", "EUR", "GBP")
+    assert donation_currencies_of_country("KEN") == ("KES", "USD", "EUR", "GBP")
+    assert donation_currencies_of_country("ATA") == ("USD", "EUR", "GBP")
 
 
 def test_countries_have_three_letter_codes_names_and_endonyms() -> None:

@@ -42,7 +42,7 @@ def authority() -> Authority:
 
 def test_w12_webhooks_never_go_to_loopback_in_production_wherever_it_listens() -> None:
     given = settings.read_settings(**PRODUCTION, host="localhost")
-    assert given.loopback_only, "behind a proxy on the same machine"
+    assert given.is_loopback_only, "behind a proxy on the same machine"
     assert not settings.build_deployment(given, SystemClock()).receivers.loopback
 
 
@@ -267,7 +267,7 @@ async def _stop_in_the_headers(_request: Received, writer: asyncio.StreamWriter)
 async def test_w9_a_slow_receiver_costs_the_time_limit_and_no_more(behaviour: Reply) -> None:
     client = OutboundClient(SANDBOX, limits=CallLimits(connect=3, total=0.3))
     async with receiver(behaviour) as sink:
-        with pytest.raises(outbound.TimedOut):
+        with pytest.raises(outbound.CallTimedOut):
             async with asyncio.timeout(2):
                 await client.post(sink.url, b"x", {}, owner="p")
     await client.close()
@@ -286,7 +286,7 @@ async def test_w9_a_host_that_never_shakes_hands_costs_the_connect_limit() -> No
 
     server = await asyncio.start_server(swallow, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    with pytest.raises(outbound.TimedOut, match="connection"):
+    with pytest.raises(outbound.CallTimedOut, match="connection"):
         async with asyncio.timeout(2):
             await client.post(f"https://127.0.0.1:{port}/", b"x", {}, owner="p")
     held[0].close()

@@ -12,7 +12,7 @@ from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 ENGLISH = Locale("en")
-USD = hosted_page_domain.amounts_for("USD")
+USD = hosted_page_domain.donation_amounts_for("USD")
 TARIFF = Tariff(basis_points=250)
 FULL = {"amount": "2500", "first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}
 
@@ -70,7 +70,7 @@ def test_a_covered_fee_leaves_the_gift_whole() -> None:
     gift = read(cover="yes")
     assert isinstance(gift, DonationDetails)
     assert (gift.money, gift.cover_minor) == (Money(2564, "USD"), 64)
-    assert gift.money - TARIFF.fee(gift.money) == Money(2500, "USD")
+    assert gift.money - TARIFF.fee_of(gift.money) == Money(2500, "USD")
     without = read(cover="no")
     assert isinstance(without, DonationDetails)
     assert (without.money, without.cover_minor) == (Money(2500, "USD"), 0)
@@ -125,7 +125,7 @@ def test_long_texts_are_refused() -> None:
 
 @pytest.mark.parametrize("currency", sorted(EXPONENTS))
 def test_h6_every_currency_has_amounts_that_can_be_given(currency: str) -> None:
-    found = hosted_page_domain.amounts_for(currency)
+    found = hosted_page_domain.donation_amounts_for(currency)
     assert 0 < found.minimum <= found.suggested[0]
     assert sorted(set(found.suggested)) == list(found.suggested)
     assert len(found.suggested) == 4
@@ -136,7 +136,7 @@ def test_an_address_is_shown_to_its_owner_only() -> None:
     assert mask_email("amina@example.org") == "a•••@example.org"
 
 
-POUNDS = hosted_page_domain.amounts_for("GBP")
+POUNDS = hosted_page_domain.donation_amounts_for("GBP")
 HOME = {"title": "Ms", "house": "12", "road": "St James's Square", "city": "London", "postcode": "sw1y 4jh"}
 
 

@@ -43,7 +43,7 @@ def values(text: str) -> set[str]:
 
 
 def test_h9_twelve_languages_are_offered() -> None:
-    assert TranslationCatalogues().offered == tuple(LANGUAGES)
+    assert TranslationCatalogues().offered_languages == tuple(LANGUAGES)
     assert set(LANGUAGES) == {"en", "de", "es", "fr", "it", "nl", "pl", "pt-BR", "ja", "ar", "he", "uk"}
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from almoner.platform.crypto import Vault
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import origin_of, security_headers
+from almoner.platform.pages.headers import origin_of_url, security_headers
 from almoner.platform.pages.link_sessions import LinkSession
 
 VAULT = Vault(b"k" * 32)
@@ -26,37 +26,37 @@ def request(method: str = "GET", **headers: str) -> Request:
 
 
 def found(visit: LinkSession, record: UUID, name: str, cookie: str | None = None) -> LinkSession | None:
-    return link_sessions.find_session(
+    return link_sessions.find_link_session(
         request(cookie=f"{cookie or visit.cookie}={visit.proof}"), VAULT, "give", record, name
     )
 
 
 def test_h1_a_cookie_opens_its_own_record_alone() -> None:
-    visit = link_sessions.begin_session(VAULT, "give", ONE, "session_1")
+    visit = link_sessions.begin_link_session(VAULT, "give", ONE, "session_1")
     assert visit.cookie == "__Host-give-session_1"
     assert found(visit, ONE, "session_1") == visit
     assert found(visit, OTHER, "session_2", "__Host-give-session_2") is None
-    assert link_sessions.find_session(request(), VAULT, "give", ONE, "session_1") is None
+    assert link_sessions.find_link_session(request(), VAULT, "give", ONE, "session_1") is None
 
 
 @given(st.text(max_size=80))
 def test_h1_no_made_up_cookie_opens_anything(proof: str) -> None:
     header = f"__Host-give-s={proof}".encode("latin-1", "replace").decode("latin-1")
-    assert link_sessions.find_session(request(cookie=header), VAULT, "give", ONE, "s") is None
+    assert link_sessions.find_link_session(request(cookie=header), VAULT, "give", ONE, "s") is None
 
 
 def test_h2_each_browser_has_its_own_csrf_token() -> None:
-    first, second = (link_sessions.begin_session(VAULT, "give", ONE, "s") for _ in range(2))
+    first, second = (link_sessions.begin_link_session(VAULT, "give", ONE, "s") for _ in range(2))
     assert first.csrf != second.csrf
-    assert first.has_csrf_token(first.csrf)
-    assert not first.has_csrf_token(second.csrf)
-    assert not first.has_csrf_token("")
-    assert not first.has_csrf_token(None)
+    assert first.matches_csrf_token(first.csrf)
+    assert not first.matches_csrf_token(second.csrf)
+    assert not first.matches_csrf_token("")
+    assert not first.matches_csrf_token(None)
 
 
 def test_h1_the_cookie_is_kept_from_scripts_and_other_hosts() -> None:
     response = Response()
-    link_sessions.begin_session(VAULT, "give", ONE, "s").set_cookie(response, seconds=60)
+    link_sessions.begin_link_session(VAULT, "give", ONE, "s").set_cookie(response, seconds=60)
     cookie = response.headers["set-cookie"]
     assert cookie.startswith("__Host-give-s=")
     for attribute in ("HttpOnly", "Secure", "SameSite=lax", "Path=/", "Max-Age=60"):
@@ -92,7 +92,7 @@ def test_h2_a_post_must_come_from_our_own_page(headers: dict[str, str], own: boo
     ],
 )
 def test_h2_head_and_prefetch_decide_nothing(asked: Request, speculative: bool) -> None:
-    assert link_sessions.is_speculative(asked) is speculative
+    assert link_sessions.is_speculative_request(asked) is speculative
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_h2_head_and_prefetch_decide_nothing(asked: Request, speculative: bool) 
     ],
 )
 def test_h3_the_origin_of_an_address(url: str, origin: str | None) -> None:
-    assert origin_of(url) == origin
+    assert origin_of_url(url) == origin
 
 
 def test_h3_headers_of_production_and_of_the_sandbox() -> None:
@@ -127,10 +127,10 @@ def test_h3_headers_of_production_and_of_the_sandbox() -> None:
 
 def test_h1_a_visit_that_ends_says_when_and_nobody_puts_that_off() -> None:
     until = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
-    visit = link_sessions.begin_session(VAULT, "give", ONE, "s", until)
+    visit = link_sessions.begin_link_session(VAULT, "give", ONE, "s", until)
     assert found(visit, ONE, "s") == visit
     assert visit.until == until
-    assert link_sessions.begin_session(VAULT, "give", ONE, "s").until is None
+    assert link_sessions.begin_link_session(VAULT, "give", ONE, "s").until is None
     raw = urlsafe_b64decode(visit.proof + "=" * (-len(visit.proof) % 4))
     for changed in (raw[:-1] + b"\xff", raw[:-6], raw + b"\xff"):
         assert found(replace(visit, proof=urlsafe_b64encode(changed).decode().rstrip("=")), ONE, "s") is None

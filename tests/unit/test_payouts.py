@@ -86,7 +86,7 @@ def test_every_reason_has_its_sentence() -> None:
     ("gifts", "currency", "least"), [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)]
 )
 def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, least: int) -> None:
-    assert DisbursementRules(gifts).minimum_minor(currency) == least
+    assert DisbursementRules(gifts).minimum_payout_minor(currency) == least
 
 
 def test_s1_the_moves_of_a_payout() -> None:
@@ -99,7 +99,7 @@ def test_s1_the_moves_of_a_payout() -> None:
 
 
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
-    new = disbursements_domain.new_batch(ID, DisbursementBatch(ID, ID, "USD"), NOW)
+    new = disbursements_domain.new_disbursement(ID, DisbursementBatch(ID, ID, "USD"), NOW)
     assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26

@@ -83,7 +83,7 @@ def fonts(document: PdfReader) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_h8_a_receipt_in_any_language_is_tagged_archival_and_brings_its_fonts(language: str) -> None:
     document = await read(replace(RECEIPT, language=language, anonymous=True))
     catalogue = root(document)
@@ -129,7 +129,7 @@ async def test_a_receipt_has_all_facts_and_the_private_link() -> None:
         assert fact in shown
     assert Ids(sandbox=True).text("donation", RECEIPT.donation_id) in shown
     [link] = [note.get_object()["/A"]["/URI"] for note in document.pages[0]["/Annots"]]  # type: ignore[attr-defined]
-    assert link == papers().link(RECEIPT)
+    assert link == papers().status_url(RECEIPT)
     assert document.metadata is not None
     assert (document.metadata.title, document.metadata.author) == ("Receipt ACME-000042", "Bright Bank")
 
@@ -141,7 +141,7 @@ async def test_a_receipt_without_cover_names_one_amount_and_production_says_noth
     assert "No real money" not in shown
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language: str) -> None:
     words = TranslationCatalogues().language(language)
     receipt = replace(RECEIPT, language=language)
@@ -168,24 +168,24 @@ async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     first = await papers().render(receipt)
     await papers().render(replace(receipt, first_name="Somebody else"))
     assert await papers().render(receipt) == first
-    mail = await papers().mail(receipt, "amina@example.org")
+    mail = await papers().compose_mail(receipt, "amina@example.org")
     assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
 
 
 async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
     receipt = replace(RECEIPT, language="ja", first_name="花子", last_name="山田")
-    mail = await papers().mail(receipt, "hanako@example.org")
+    mail = await papers().compose_mail(receipt, "hanako@example.org")
     for shown in (text(await read(receipt)), mail.text, mail.html):
         assert "山田 花子" in shown
         assert "山田様" in re.sub("</?bdi>", "", shown)
     assert "Thank you, Amina." in text(await read(RECEIPT))
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
     stated = TranslationCatalogues().language(language).text("receipt.tax")
-    mail = await papers().mail(receipt, "amina@example.org")
+    mail = await papers().compose_mail(receipt, "amina@example.org")
     assert stated in mail.text
     assert stated in mail.html
     shown = text(await read(receipt))

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 
 from almoner.kit.ids import Ids
-from almoner.platform.reference.content import Content, Operation, ReferenceField
+from almoner.platform.reference.content import Operation, ReferenceContent, ReferenceField
 from almoner.platform.reference.page import render_prose
 from tools import reference
 
 DESCRIPTION: dict[str, Any] = msgspec.json.decode(reference.render()["openapi.json"])
-CONTENT = Content(DESCRIPTION)
+CONTENT = ReferenceContent(DESCRIPTION)
 OPERATIONS = {operation.id: operation for group in CONTENT.groups for operation in group.operations}
 
 

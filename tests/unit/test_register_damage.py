@@ -19,9 +19,9 @@ from almoner.adapters.registers_irs_revocations import IrsRevocationsReader
 from almoner.adapters.registers_mapped import MappedReader
 from almoner.adapters.registers_mapping import load_mapping
 from almoner.adapters.registers_values import ValueReader as Values
-from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, safe_example
+from almoner.adapters.registers_values import clean_text, parse_amount, parse_date, redact_value
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.sources import REGISTER_SOURCES
 from tests.support import bmf
 from tests.support.register_files import File, Reading, read
@@ -99,7 +99,7 @@ class Case:
         return reading
 
     def key(self, number: str | None) -> str | None:
-        return number_key(self.source.registry_code, number) if number else None
+        return parse_number_key(self.source.registry_code, number) if number else None
 
     def changed(self, column: str, text: str) -> File:
         return self.file(
@@ -353,4 +353,4 @@ def test_what_nobody_sees_is_left_out() -> None:
 def test_no_person_and_no_contact_is_shown(text: str) -> None:
     values = Values()
     assert values.read_amount("column", text) is None or text.isdigit()
-    assert safe_example(text) == f"(a text of {len(text)} characters)"
+    assert redact_value(text) == f"(a text of {len(text)} characters)"

@@ -29,12 +29,12 @@ urls = ["https://data.gov.au/acnc.csv"]
 
 def problems(text: str, policy: AddressPolicy = PUBLIC_ONLY) -> Sequence[str]:
     with pytest.raises(ScheduleInvalid) as invalid:
-        refresh_schedule.parse_schedule(text, sources.register_source, policy, ImportRefused)
+        refresh_schedule.parse_schedule(text, sources.get_register_source, policy, ImportRefused)
     return invalid.value.problems
 
 
 def test_a_schedule_names_sources_their_interval_and_their_addresses() -> None:
-    first, second = refresh_schedule.parse_schedule(GOOD, sources.register_source, PUBLIC_ONLY, ImportRefused)
+    first, second = refresh_schedule.parse_schedule(GOOD, sources.get_register_source, PUBLIC_ONLY, ImportRefused)
     assert (first.source, first.every, len(first.urls)) == ("irs-bmf", timedelta(days=7), 2)
     assert (second.source, second.every) == ("acnc", timedelta(days=1))
 
@@ -71,7 +71,11 @@ def test_the_sandbox_may_fetch_from_this_machine() -> None:
     text = "[acnc]\nevery_hours = 1\nurls = ['http://127.0.0.1:8000/acnc.csv']"
     assert "must use https" in problems(text)[0]
     assert (
-        len(refresh_schedule.parse_schedule(text, sources.register_source, AddressPolicy(loopback=True), ImportRefused))
+        len(
+            refresh_schedule.parse_schedule(
+                text, sources.get_register_source, AddressPolicy(loopback=True), ImportRefused
+            )
+        )
         == 1
     )
 
@@ -105,11 +109,13 @@ def test_settings_tell_what_is_wrong_with_the_schedule_of_watch_lists(tmp_path: 
     given_settings = settings.read_settings(watchlist_schedule=file)
     outbound, telemetry = OutboundClient(PUBLIC_ONLY), Telemetry()
     with pytest.raises(settings.UnsafeSettings) as refused:
-        sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry)
+        sources.build_watchlist_refresh_context(given_settings, PUBLIC_ONLY, outbound, telemetry)
     reported = str(refused.value)
     assert reported.count("ALMONER_WATCHLIST_SCHEDULE: [nobody]") == 3
     assert "is not a list that is read" in reported
     file.write_text("[ofac-sdn]\nevery_hours = 24\nurls = ['https://example.org/sdn.csv']\n")
-    (planned,) = sources.build_watchlist_refreshing(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
+    (planned,) = sources.build_watchlist_refresh_context(given_settings, PUBLIC_ONLY, outbound, telemetry).plan
     assert (planned.source, planned.every) == ("ofac-sdn", timedelta(days=1))
-    assert sources.build_watchlist_refreshing(settings.read_settings(), PUBLIC_ONLY, outbound, telemetry).plan == ()
+    assert (
+        sources.build_watchlist_refresh_context(settings.read_settings(), PUBLIC_ONLY, outbound, telemetry).plan == ()
+    )

@@ -20,10 +20,10 @@ from almoner.adapters.registers_values import (
     parse_iso_date,
     parse_slashed_date,
     parse_websites,
-    safe_number,
+    redact_number,
     single_line_address,
-    strip_contacts,
-    strip_persons,
+    strip_contact_details,
+    strip_person_names,
     two_line_address,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
@@ -78,7 +78,7 @@ def test_empty_columns_at_the_end_are_passed_over() -> None:
 def test_a_line_without_an_end_takes_no_memory() -> None:
     content = b"a,b\n" + b"x" * (MAX_LINE_BYTES * 3) + b"\n1,2\n"
     assert rows(content) == ["the line is longer than a mebibyte", ["1", "2"]]
-    assert list(read_lines(File(b"y" * (MAX_LINE_BYTES + 1)).binary())) == [None]
+    assert list(read_lines(File(b"y" * (MAX_LINE_BYTES + 1)).open_binary())) == [None]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", "a,b\n".encode("utf-16"), b"\x00\n"])
@@ -89,11 +89,11 @@ def test_a_file_without_a_header_is_refused(content: bytes) -> None:
 
 def test_missing_columns_are_named_and_a_web_page_is_told() -> None:
     with pytest.raises(ImportRefused, match="no column b, c: it is not this register"):
-        DelimitedTable(File(b"a\n")).column_indexes("a", "b", ("c", "d"))
+        DelimitedTable(File(b"a\n")).get_column_indexes("a", "b", ("c", "d"))
     with pytest.raises(ImportRefused, match="web page"):
-        DelimitedTable(File(b"<!DOCTYPE html>\n")).column_indexes("a")
+        DelimitedTable(File(b"<!DOCTYPE html>\n")).get_column_indexes("a")
     with pytest.raises(ImportRefused, match="twice"):
-        DelimitedTable(File(b"a,A\n")).column_indexes("a")
+        DelimitedTable(File(b"a,A\n")).get_column_indexes("a")
 
 
 class Endless:
@@ -105,7 +105,7 @@ class Endless:
         self._left, self._row = size, b'1,"' + b"x" * 200 + b'"\n'
         self._begun = False
 
-    def binary(self) -> "Endless":
+    def open_binary(self) -> "Endless":
         return self
 
     def lines(self, encoding: str) -> Iterator[str]:
@@ -163,14 +163,14 @@ def test_websites(written: str, found: list[str]) -> None:
      "t.a.v. J. Roe", "Mrs J Roe", "jane@a.example", "p/a: Roe"],
 )  # fmt: skip
 def test_lines_that_name_a_person_are_no_address(line: str) -> None:
-    assert strip_persons([line, "1 Invented Road"]) == ["1 Invented Road"]
+    assert strip_person_names([line, "1 Invented Road"]) == ["1 Invented Road"]
 
 
 @pytest.mark.parametrize(
     "line", ["Chezwick Lane 1", "Attnang 3", "Drury Lane", "Mission House", "Corner of A and B", "Moore St"]
 )
 def test_other_lines_stay(line: str) -> None:
-    assert strip_persons([line]) == [line]
+    assert strip_person_names([line]) == [line]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_other_lines_stay(line: str) -> None:
     ],
 )
 def test_what_names_a_person_at_the_end_of_a_line_is_cut(line: str, kept: str) -> None:
-    assert strip_persons([line]) == [kept]
+    assert strip_person_names([line]) == [kept]
 
 
 def test_addresses_of_one_and_of_many_columns() -> None:
@@ -195,8 +195,8 @@ def test_addresses_of_one_and_of_many_columns() -> None:
 
 
 def test_free_text_without_contacts() -> None:
-    assert strip_contacts("To help. Write to jane@a.example or +353 1 555 0199.") == "To help. Write to  or ."
-    assert strip_contacts("Founded 1999 with 2000000 trees") == "Founded 1999 with 2000000 trees"
+    assert strip_contact_details("To help. Write to jane@a.example or +353 1 555 0199.") == "To help. Write to  or ."
+    assert strip_contact_details("Founded 1999 with 2000000 trees") == "Founded 1999 with 2000000 trees"
 
 
 def test_days_in_their_spellings() -> None:
@@ -215,8 +215,8 @@ def test_days_in_their_spellings() -> None:
 
 
 def test_what_stands_in_the_place_of_a_number_is_shown_only_if_it_looks_like_one() -> None:
-    assert safe_number("119219814RR0001") == "119219814RR0001"
-    assert safe_number("Jane Roe") == "(no number)"
+    assert redact_number("119219814RR0001") == "119219814RR0001"
+    assert redact_number("Jane Roe") == "(no number)"
 
 
 def test_any_mixture_of_quotes_gives_rows_or_reasons() -> None:

@@ -28,13 +28,13 @@ EIN = "530196605"
     ],
 )
 def test_an_ein_is_one_number_in_every_spelling(spelling: str) -> None:
-    assert registries_domain.number_key("IRS", spelling) == EIN
-    assert EIN in registries_domain.number_keys(spelling)
+    assert registries_domain.parse_number_key("IRS", spelling) == EIN
+    assert EIN in registries_domain.possible_number_keys(spelling)
 
 
 @pytest.mark.parametrize("ein", ["000000001", "000123456", "690000001", "780000001", "960000001", "970000001"])
 def test_prefixes_that_the_register_uses_are_numbers(ein: str) -> None:
-    assert registries_domain.number_key("IRS", ein) == ein
+    assert registries_domain.parse_number_key("IRS", ein) == ein
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_prefixes_that_the_register_uses_are_numbers(ein: str) -> None:
     ],
 )
 def test_what_is_no_ein_has_no_key(text: str) -> None:
-    assert registries_domain.number_key("IRS", text) is None
+    assert registries_domain.parse_number_key("IRS", text) is None
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_what_is_no_ein_has_no_key(text: str) -> None:
     ],
 )
 def test_each_register_has_its_own_form(code: str, text: str, key: str | None) -> None:
-    assert registries_domain.number_key(code, text) == key
+    assert registries_domain.parse_number_key(code, text) == key
 
 
 def test_people_see_an_ein_with_its_hyphen() -> None:
-    assert registries_domain.format_number("IRS", EIN) == "53-0196605"
-    assert registries_domain.format_number("CCEW", "1173575") == "1173575"
+    assert registries_domain.format_registry_number("IRS", EIN) == "53-0196605"
+    assert registries_domain.format_registry_number("CCEW", "1173575") == "1173575"

@@ -31,7 +31,7 @@ def remittance(*lines: RemittanceLine, language: str = "en-GB", further: int = 0
     totals = RemittanceTotals().with_lines([*lines, *[SUNNY] * further])
     bucket = DisbursementBatch(UUID(int=1), UUID(int=2), "GBP")
     payout = replace(
-        disbursements_domain.new_batch(ID, bucket, AT),
+        disbursements_domain.new_disbursement(ID, bucket, AT),
         money=Money(totals.paid_minor, "GBP"),
         status="PAID",
         sent_at=AT,
@@ -50,7 +50,7 @@ async def read(made: Remittance) -> PdfReader:
     return PdfReader(io.BytesIO(await document(made)))
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_h8_a_remittance_statement_in_any_language_is_tagged_with_a_table(language: str) -> None:
     made = await read(remittance(SUNNY, SECRET, PARTLY, language=language))
     catalogue = root(made)

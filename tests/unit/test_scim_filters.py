@@ -165,7 +165,7 @@ def test_a_position_that_was_never_given_is_refused(written: Any) -> None:
 def test_a_position_of_another_order_is_refused() -> None:
     position = ordering.parse_position({"d": "next", "v": "text", "i": "0" * 32})
     with pytest.raises(InvalidCursorException):
-        SortOrder("timestamptz", required=True, descending=False).beyond_sql(position, SqlParameters())
+        SortOrder("timestamptz", required=True, descending=False).beyond_position_sql(position, SqlParameters())
 
 
 def test_a_position_comes_back_as_it_was_written() -> None:

@@ -12,7 +12,7 @@ from almoner.giving.accounting.settlements.domain import (
     Mismatch,
     PaymentMatch,
     ReportLine,
-    ReportRefused,
+    SettlementReportError,
     mismatch_of,
 )
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
@@ -66,7 +66,7 @@ def file(*rows: str, head: str = HEAD) -> bytes:
 
 
 def refusal(content: bytes) -> list[str]:
-    with pytest.raises(ReportRefused) as refused:
+    with pytest.raises(SettlementReportError) as refused:
         csv_reports.parse_report("test", content)
     return str(refused.value).splitlines()
 

@@ -58,7 +58,7 @@ def test_a_browser_is_called_by_words_of_ours(user_agent: str, name: str) -> Non
 
 def sign_in(realm: Realm = MEMBERS) -> SignIn:
     """A sign-in of just now."""
-    ends = AT + sign_ins_domain.lifetime_of(realm).longest
+    ends = AT + sign_ins_domain.session_lifetime_of(realm).longest
     return SignIn(UUID(int=1), realm, UUID(int=2), "password", "", "", AT, AT, AT, ends)
 
 
@@ -80,8 +80,8 @@ def test_what_was_ended_is_over_whatever_its_time() -> None:
 
 def test_a_proof_is_recent_for_ten_minutes() -> None:
     one = sign_in()
-    assert sign_ins.is_recently_proved(one, AT + timedelta(minutes=10, milliseconds=-1))
-    assert not sign_ins.is_recently_proved(one, AT + timedelta(minutes=10))
+    assert sign_ins.is_recently_authenticated(one, AT + timedelta(minutes=10, milliseconds=-1))
+    assert not sign_ins.is_recently_authenticated(one, AT + timedelta(minutes=10))
 
 
 def test_a_link_is_open_until_its_very_end() -> None:

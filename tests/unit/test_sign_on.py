@@ -17,14 +17,14 @@ from almoner.access.sso import tokens
 from almoner.access.sso.domain import (
     STATE_LIFETIME,
     Provider,
-    Reason,
+    SsoRefusalReason,
     SsoRefused,
-    authenticated_at,
+    authentication_time_of,
     is_fresh_authentication,
     read_claims,
     roles_from_groups,
 )
-from almoner.access.sso.tokens import UnknownKey
+from almoner.access.sso.tokens import UnknownSigningKey
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
 from tests.support.hostile_openid import KEY, OTHER_KEY, by_public_key, signed, unsigned
@@ -104,7 +104,7 @@ def test_a_right_token_is_believed() -> None:
 def test_one_wrong_claim_refuses_the_token(wrong: dict[str, Any]) -> None:
     with pytest.raises(SsoRefused) as refused:
         read(signed(claims(**wrong)))
-    assert refused.value.reason is Reason.TOKEN
+    assert refused.value.reason is SsoRefusalReason.TOKEN
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,13 @@ def test_a_token_of_another_key_under_our_name_is_refused() -> None:
 
 
 def test_a_key_that_is_not_published_is_asked_for() -> None:
-    with pytest.raises(UnknownKey):
+    with pytest.raises(UnknownSigningKey):
         read(signed(claims(), OTHER_KEY))
 
 
 def test_without_a_name_only_a_single_key_is_meant() -> None:
     assert read(signed(claims(), kid=None))["sub"] == "ada"
-    with pytest.raises(UnknownKey):
+    with pytest.raises(UnknownSigningKey):
         read(signed(claims(), kid=None), keys(KEY, OTHER_KEY))
 
 
@@ -252,7 +252,7 @@ def test_more_than_one_factor_is_what_the_token_says_in_these_words() -> None:
 
 def test_who_comes_from_the_provider_proved_it_when_the_token_says_so_or_long_ago() -> None:
     def at(auth_time: Any) -> datetime:
-        return authenticated_at(read_claims(provider(), claims(auth_time=auth_time)), NOW)
+        return authentication_time_of(read_claims(provider(), claims(auth_time=auth_time)), NOW)
 
     assert at(AT - 300) == NOW - timedelta(minutes=5)
     assert at(AT + 60) == NOW
@@ -286,7 +286,7 @@ def test_a_state_opens_only_for_its_partner_its_value_and_ten_minutes() -> None:
     for partner, returned, held, real_now in attempts:
         with pytest.raises(SsoRefused) as refused:
             sso_state.decrypt_state(VAULT, partner, returned, held, real_now)
-        assert refused.value.reason is Reason.STATE
+        assert refused.value.reason is SsoRefusalReason.STATE
     assert (
         sso_state.decrypt_state(VAULT, PARTNER, started.state, stored, NOW + STATE_LIFETIME - timedelta(seconds=1))
         == started

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from almoner.platform.crypto import Vault
-from almoner.platform.files.signing import DOSSIERS, Signer, is_signed
+from almoner.platform.files.signing import DOSSIERS, Signer, has_valid_signature
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "verify_document.py"
 SIGNER = Signer(Vault(b"k" * 32), DOSSIERS)
@@ -38,7 +38,7 @@ def _document(text: bytes = b"what was found") -> bytes:
 
 def test_a_signed_document_is_genuine_to_the_service_and_to_the_script() -> None:
     document = _document()
-    assert is_signed(document, SIGNER.public)
+    assert has_valid_signature(document, SIGNER.public)
     assert VERIFIER.fault_of(document, SIGNER.public) is None
 
 
@@ -46,7 +46,7 @@ def test_a_change_of_any_one_byte_is_found() -> None:
     document = _document()
     for place in range(len(document)):
         changed = document[:place] + bytes([document[place] ^ 1]) + document[place + 1 :]
-        assert not is_signed(changed, SIGNER.public), place
+        assert not has_valid_signature(changed, SIGNER.public), place
         assert VERIFIER.fault_of(changed, SIGNER.public), place
 
 
@@ -54,14 +54,14 @@ def test_a_change_of_any_one_byte_is_found() -> None:
 def test_what_is_added_or_cut_off_is_found(cut: bytes) -> None:
     document = _document()
     for changed in (document + cut + b" ", document[1:], document[:-1], document.replace(b"what", b"")):
-        assert not is_signed(changed, SIGNER.public)
+        assert not has_valid_signature(changed, SIGNER.public)
         assert VERIFIER.fault_of(changed, SIGNER.public)
 
 
 def test_another_key_signs_nothing_here() -> None:
     other = Signer(Vault(b"o" * 32), DOSSIERS)
     document = other.sign(other.placeholder_seal.encode())
-    assert not is_signed(document, SIGNER.public)
+    assert not has_valid_signature(document, SIGNER.public)
     assert "key" in VERIFIER.fault_of(document, SIGNER.public)
     assert Signer(Vault(b"k" * 32), "receipts").public != SIGNER.public
 
@@ -69,13 +69,13 @@ def test_another_key_signs_nothing_here() -> None:
 def test_what_has_no_place_for_a_signature_is_not_signed() -> None:
     with pytest.raises(ValueError, match="no place"):
         SIGNER.sign(b"nothing")
-    assert not is_signed(b"nothing", SIGNER.public)
+    assert not has_valid_signature(b"nothing", SIGNER.public)
 
 
 @given(st.binary(max_size=200))
 def test_whatever_is_signed_the_two_agree(text: bytes) -> None:
     document = _document(text)
-    assert is_signed(document, SIGNER.public)
+    assert has_valid_signature(document, SIGNER.public)
     assert VERIFIER.fault_of(document, SIGNER.public) is None
 
 

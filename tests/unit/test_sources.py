@@ -2,19 +2,19 @@
 
 import pytest
 
-from almoner.sources import REGISTER_SOURCES, WATCHLIST_SOURCES, register_source, watchlist_source
+from almoner.sources import REGISTER_SOURCES, WATCHLIST_SOURCES, get_register_source, get_watchlist_source
 
 
 @pytest.mark.parametrize("code", REGISTER_SOURCES)
 def test_each_format_of_a_register_is_found_under_its_code(code: str) -> None:
-    source = register_source(code)
+    source = get_register_source(code)
     assert source.code == code
     assert source is REGISTER_SOURCES[code], "made once"
 
 
 @pytest.mark.parametrize("code", WATCHLIST_SOURCES)
 def test_each_watch_list_is_found_under_its_code(code: str) -> None:
-    source = watchlist_source(code)
+    source = get_watchlist_source(code)
     assert source.code == code
     assert source is WATCHLIST_SOURCES[code], "made once"
 

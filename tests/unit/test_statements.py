@@ -140,7 +140,7 @@ def test_totals_lose_nothing() -> None:
         assert one.given_minor == sum(each.receipt.money.minor for each in mine)
 
 
-@pytest.mark.parametrize("language", TranslationCatalogues().offered)
+@pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
 async def test_h8_a_statement_in_any_language_is_tagged_with_a_table(language: str) -> None:
     made = statement(line(1000), line(250, "EUR", 50, moved=True), line(99, back=99), language=language)
     document = await read(made)

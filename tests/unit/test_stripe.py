@@ -64,8 +64,8 @@ def test_an_account_is_read_with_its_fee() -> None:
     assert account is not None
     assert account == ("sk_test_stub", "whsec_stub", 150, {"EUR": 25, "USD": 30})
     assert settings.read_settings().stripe is None
-    assert settings.read_settings().built_in_provider
-    assert not settings.read_settings(**KEYS).built_in_provider
+    assert settings.read_settings().uses_test_provider
+    assert not settings.read_settings(**KEYS).uses_test_provider
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from almoner.validation.applications.submissions.domain import (
     Submission,
     SubmissionStatus,
     check_statuses,
-    status_of,
+    submission_status_of,
 )
 from almoner.validation.applications.submissions.requirements import Requirement, requirements_of
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
@@ -72,9 +72,9 @@ def test_every_order_of_every_outcome_gives_one_answer_once() -> None:
             answers = []
             for check in order:
                 now[check] = outcomes[check]
-                found = status_of(now)
+                found = submission_status_of(now)
                 if found != status:
-                    assert SUBMISSION.allows(status, found)
+                    assert SUBMISSION.allows_transition(status, found)
                     status = found
                     answers.append(found)
             assert answers == [expected(outcomes)], (order, outcomes)
@@ -86,9 +86,9 @@ def test_every_order_of_every_outcome_gives_one_answer_once() -> None:
 def test_fewer_checks_are_answered_alike(checks: tuple[Check, ...]) -> None:
     for values in product(ENDED, repeat=len(checks)):
         outcomes = dict(zip(checks, values, strict=True))
-        assert status_of(outcomes) == expected(outcomes)
+        assert submission_status_of(outcomes) == expected(outcomes)
         for check in checks:
-            assert status_of({**outcomes, check: "pending"}) == "pending"
+            assert submission_status_of({**outcomes, check: "pending"}) == "pending"
 
 
 def test_what_was_undecided_may_be_decided_later_and_an_answer_stays() -> None:

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from almoner.kit.time import iso, parse_day_or_moment, parse_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_moment, parse_moment
 
 
 def test_answers_show_milliseconds_and_z() -> None:
-    assert iso(datetime(2026, 1, 2, 3, 4, 5, 678_999, tzinfo=UTC)) == "2026-01-02T03:04:05.678Z"
+    assert iso_timestamp(datetime(2026, 1, 2, 3, 4, 5, 678_999, tzinfo=UTC)) == "2026-01-02T03:04:05.678Z"
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_answers_show_any_moment_as_iso_8601_does(moment: datetime) -> None:
-    assert iso(moment) == moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert iso_timestamp(moment) == moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001
 def test_what_we_write_we_read(naive: datetime) -> None:
     moment = naive.replace(microsecond=naive.microsecond // 1000 * 1000, tzinfo=UTC)
-    assert parse_moment(iso(moment)) == moment
+    assert parse_moment(iso_timestamp(moment)) == moment
 
 
 @pytest.mark.parametrize(

@@ -147,9 +147,9 @@ async def test_an_ordinary_pdf_is_kept_as_it_came(checker: Checker, content: byt
 
 _CONFINED = """
 import os, signal, socket
-from almoner.platform.files.uploads.confinement import confine
+from almoner.platform.files.uploads.confinement import confine_process
 import encodings.idna
-confine()
+confine_process()
 try:
     {act}
 except OSError as error:

@@ -20,7 +20,7 @@ from almoner.nonprofits.legal_status.domain import (
     LegalStatus,
     NumberStatus,
     SourceReport,
-    status_of_listed,
+    status_of_listed_organisation,
     status_of_us_organisation,
 )
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
@@ -32,8 +32,8 @@ from almoner.validation.requests.domain import (
     REJECTION_MESSAGES,
     REJECTION_REASONS,
     REVIEW_REASONS,
+    EvaluationStep,
     NonprofitDetails,
-    Step,
 )
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 
@@ -71,7 +71,7 @@ def us(facts: Mapping[str, object] | None = None, **lists: Any) -> NumberStatus:
 
 def elsewhere(facts: Mapping[str, object], *, unverified: bool = False) -> NumberStatus:
     reported = SourceReport("x", APRIL, (facts,), unverified=unverified)
-    return NumberStatus({"x": reported}, reported, status_of_listed(reported))
+    return NumberStatus({"x": reported}, reported, status_of_listed_organisation(reported))
 
 
 def seen(code: str = "IRS", **members: Any) -> RequestFacts:
@@ -272,7 +272,7 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 
 def test_facts_of_a_status_are_the_sources_own() -> None:
     reported = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
-    assert register_rules.status_facts(reported) == {"status": "Removed", "removed": "2020-01-01"}
+    assert register_rules.status_facts_of(reported) == {"status": "Removed", "removed": "2020-01-01"}
 
 
 def test_every_reason_has_a_sentence() -> None:
@@ -291,8 +291,8 @@ def test_the_guide_tells_every_reason() -> None:
 
 def test_the_test_values_are_those_of_the_specification() -> None:
     assert set(requests_triggers.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
-    assert requests_triggers.action_of("test_accept ") is None
-    step = Step("x", "pass", "y")
+    assert requests_triggers.sandbox_action_of("test_accept ") is None
+    step = EvaluationStep("x", "pass", "y")
     assert step.facts == {}
 
 

@@ -38,20 +38,20 @@ def received() -> Verification:
 
 def registered() -> Verification:
     """One whose register lists it."""
-    return received().checked("registration", "succeeded", NOW)
+    return received().with_ended_check("registration", "succeeded", NOW)
 
 
 STATES: dict[str, Callable[[], Verification]] = {
     "pending": registered,
-    "approved": lambda: registered().approved(NOW),
-    "rejected": lambda: registered().rejected("other", NOW),
-    "expired": lambda: registered().expired(NOW),
+    "approved": lambda: registered().as_approved(NOW),
+    "rejected": lambda: registered().as_rejected("other", NOW),
+    "expired": lambda: registered().as_expired(NOW),
 }
 MOVES: dict[str, Callable[[Verification], Verification]] = {
-    "approved": lambda one: one.approved(NOW),
-    "rejected": lambda one: one.rejected("other", NOW),
-    "expired": lambda one: one.expired(NOW),
-    "pending": lambda one: one.reopened(NOW),
+    "approved": lambda one: one.as_approved(NOW),
+    "rejected": lambda one: one.as_rejected("other", NOW),
+    "expired": lambda one: one.as_expired(NOW),
+    "pending": lambda one: one.as_reopened(NOW),
 }
 
 
@@ -76,30 +76,30 @@ def test_s1_every_move_is_made_or_refused_as_settled(source: str, target: str) -
 def test_checks_end_once_and_while_pending_only(source: str, check: CheckType, outcome: Outcome) -> None:
     one = STATES[source]()
     if source == "pending" and check != "registration":
-        ended = one.checked(check, outcome, NOW)
+        ended = one.with_ended_check(check, outcome, NOW)
         assert ended.checks[check] == outcome
         assert ended.status == ("pending" if outcome == "succeeded" else "rejected")
         assert ended.rejection_reason == (None if outcome == "succeeded" else REASON_OF_FAILED[check])
         one = replace(ended, status="pending")
     for again in ("succeeded", "failed"):
         with pytest.raises(InvalidState):
-            one.checked("registration" if source == "pending" else check, again, NOW)
+            one.with_ended_check("registration" if source == "pending" else check, again, NOW)
 
 
 @pytest.mark.parametrize("order", list(permutations(CHECKS)))
 def test_the_last_success_approves_in_any_order(order: tuple[CheckType, ...]) -> None:
     one = received()
     for number, check in enumerate(order, 1):
-        one = one.checked(check, "succeeded", NOW + number * MS)
+        one = one.with_ended_check(check, "succeeded", NOW + number * MS)
         assert one.status == ("approved" if number == 4 else "pending")
-    assert (one.processed_at, one.expires_at, one.remaining) == (NOW + 4 * MS, None, ())
+    assert (one.processed_at, one.expires_at, one.remaining_checks) == (NOW + 4 * MS, None, ())
 
 
 def test_nobody_is_approved_without_the_register() -> None:
-    for one in (received(), received().checked("registration", "failed", NOW)):
+    for one in (received(), received().with_ended_check("registration", "failed", NOW)):
         with pytest.raises(InvalidState, match="register lists as active"):
-            one.approved(NOW)
-    approved = registered().approved(NOW)
+            one.as_approved(NOW)
+    approved = registered().as_approved(NOW)
     assert set(approved.checks.values()) == {"succeeded"}
 
 
@@ -110,14 +110,14 @@ def test_s3_expiry_is_exact_and_recording_it_changes_nothing() -> None:
     for late in (timedelta(), MS, timedelta(days=400)):
         seen = one.as_at(ends + late)
         assert (seen.status, seen.processed_at, seen.updated_at) == ("expired", ends, ends)
-        assert seen == one.expired(ends + late)
+        assert seen == one.as_expired(ends + late)
         assert seen.as_at(ends + 2 * late) == seen
     for target in ("approved", "rejected"):
         assert STATES[target]().as_at(ends + MS).status == target
 
 
 def test_one_that_is_expired_early_or_was_changed_late_says_so() -> None:
-    early = received().expired(NOW + MS)
+    early = received().as_expired(NOW + MS)
     assert (early.expires_at, early.processed_at) == (NOW + MS, NOW + MS)
     changed = replace(received(), updated_at=NOW + 2 * LIFETIME)
     assert changed.as_at(NOW + 3 * LIFETIME).updated_at == changed.updated_at
@@ -126,8 +126,8 @@ def test_one_that_is_expired_early_or_was_changed_late_says_so() -> None:
 def test_a_reopened_one_has_a_whole_lifetime_and_every_check_to_make() -> None:
     later = NOW + 2 * LIFETIME
     for state in ("rejected", "expired"):
-        one = STATES[state]().reopened(later)
-        assert one.remaining == CHECKS
+        one = STATES[state]().as_reopened(later)
+        assert one.remaining_checks == CHECKS
         assert (one.expires_at, one.processed_at, one.rejection_reason) == (later + LIFETIME, None, None)
         assert (one.created_at, one.updated_at) == (NOW, later)
 
@@ -135,11 +135,11 @@ def test_a_reopened_one_has_a_whole_lifetime_and_every_check_to_make() -> None:
 def test_whose_turn_it_is() -> None:
     one = received()
     assert not one.awaits_answer, "the register comes first"
-    one = one.checked("registration", "succeeded", NOW)
+    one = one.with_ended_check("registration", "succeeded", NOW)
     assert one.awaits_answer
     for check in ("bank_details", "organisation_confirmation"):
         assert one.awaits_answer
-        one = one.checked(check, "succeeded", NOW)
+        one = one.with_ended_check(check, "succeeded", NOW)
     assert (one.status, one.awaits_answer) == ("pending", False), "compliance is not the organisation's to answer"
     assert not any(STATES[state]().awaits_answer for state in ("approved", "rejected", "expired"))
 

@@ -11,7 +11,7 @@ from almoner.adapters.watchlist_ofac import SDN
 from almoner.screening.watchlists import files
 from almoner.screening.watchlists.domain import ListedAddress, ListedEntity, ListedName, RejectedEntry, WatchlistRefused
 from almoner.screening.watchlists.ports import DatedWatchlist
-from almoner.sources import WATCHLIST_SOURCES, watchlist_source
+from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
 UN = """<?xml version="1.0" encoding="UTF-8"?>
 <CONSOLIDATED_LIST dateGenerated="2026-02-27T12:00:00.000-05:00"><INDIVIDUALS><INDIVIDUAL>
@@ -254,7 +254,7 @@ def test_files_of_something_else_are_refused(code: str, tmp_path: Path) -> None:
 
 def test_a_list_that_is_not_known_is_told_those_that_are() -> None:
     with pytest.raises(WatchlistRefused, match="ofac-sdn"):
-        watchlist_source("ofac")
+        get_watchlist_source("ofac")
 
 
 def test_folders_and_zips_stand_for_the_files_in_them(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ PYTHON = _python()
 
 
 def _headers(*secrets: str, wall: datetime | None = None) -> dict[str, str]:
-    made = signatures.signed_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
+    made = signatures.signature_headers(secrets, "event_x", 7, wall or datetime.now(UTC), BODY)
     return {name.lower(): value for name, value in made.items()}
 
 

@@ -20,7 +20,7 @@ SYSTEM = Actor("system", "tests")
 
 async def write(db: Database) -> None:
     async with db.write() as tx:
-        await audit.record(tx, audit.DEPLOYMENT, SYSTEM, "thing.done", "thing_1")
+        await audit.record_entry(tx, audit.DEPLOYMENT, SYSTEM, "thing.done", "thing_1")
 
 
 def exported(service: Service) -> list[int]:
@@ -104,7 +104,7 @@ async def test_v8_one_scope_that_cannot_be_chained_holds_up_no_other(empty_datab
         await broken.tamper("update audit_chain set last_sequence = 3 where scope = $1")
         async with service.db.write() as tx:
             for scope in (broken.scope, sound.scope):
-                await audit.record(tx, scope, SYSTEM, "thing.done", "thing_1")
+                await audit.record_entry(tx, scope, SYSTEM, "thing.done", "thing_1")
         await service.drain()
         assert any(b"audit_chain_failed" in line for line in service.lines)
         proof = await sound.prove()

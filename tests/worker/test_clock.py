@@ -7,7 +7,7 @@ import pytest
 
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
-from almoner.platform.business_clock import BusinessClock, ClockWatch
+from almoner.platform.business_clock import BusinessClock, ClockSynchroniser
 from almoner.platform.database.transactions import Database
 from almoner.platform.jobs import processes, queue
 from almoner.platform.jobs.background import BackgroundWorker
@@ -36,9 +36,9 @@ def test_the_business_clock_is_real_time_and_what_it_was_moved_never_back() -> N
     real = TestClock()
     clock = BusinessClock(real)
     assert abs(clock.now() - clock.real_now()) < HOUR
-    clock.set_ahead(HOUR)
-    clock.set_ahead(timedelta())
-    assert clock.ahead == HOUR
+    clock.set_offset(HOUR)
+    clock.set_offset(timedelta())
+    assert clock.offset == HOUR
     assert timedelta(seconds=-1) < clock.now() - clock.real_now() - HOUR < timedelta(seconds=1)
     assert abs(BusinessClock(SystemClock()).real_now() - SystemClock().now()) < timedelta(seconds=5)
 
@@ -67,12 +67,12 @@ async def test_a_move_waits_for_every_live_process_and_for_no_dead_one(ground: G
     async with ground.another() as other_db, asyncio.TaskGroup() as group:
         theirs = TestClock(ground.clock.now())
         other, _ = pulse(ground, other_db)
-        watch = ClockWatch(other_db, theirs, other, ground.telemetry)
+        watch = ClockSynchroniser(other_db, theirs, other, ground.telemetry)
         await other.beat()
         group.create_task(watch.run(stop))
         clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
         reading = await advance(ground, clock, HOUR)
-        assert theirs.ahead == reading.ahead == ground.clock.ahead == HOUR
+        assert theirs.offset == reading.offset == ground.clock.offset == HOUR
         stop.set()
 
 
@@ -82,10 +82,10 @@ async def test_a_new_process_begins_in_the_moved_time(ground: Ground) -> None:
     )
     clock = TestClock(ground.clock.now() - HOUR)
     mine, _ = pulse(ground, ground.db)
-    await ClockWatch(ground.db, clock, mine, ground.telemetry).check()
-    assert clock.ahead == HOUR
+    await ClockSynchroniser(ground.db, clock, mine, ground.telemetry).synchronise()
+    assert clock.offset == HOUR
     async with ground.db.read() as tx:
-        assert await processes.count_behind(tx, (await business_clock.read_offset(tx)).version) == 0
+        assert await processes.count_processes_behind(tx, (await business_clock.read_offset(tx)).version) == 0
 
 
 async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground: Ground) -> None:
@@ -95,12 +95,12 @@ async def test_the_clock_stops_at_each_due_moment_and_jobs_see_their_own(ground:
         seen.append((job.payload["n"], work.db.deployment.clock.now() - start))
         if job.payload["n"] == 2:
             async with work.db.write() as tx:
-                await queue.enqueue(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
+                await queue.enqueue_job(tx, "a.job", {"n": 20}, due=tx.now + timedelta(minutes=14))
         return JobDone()
 
     async with ground.db.write() as tx:
         for n in (1, 2, 5):
-            await queue.enqueue(tx, "a.job", {"n": n}, due=start + n * HOUR)
+            await queue.enqueue_job(tx, "a.job", {"n": n}, due=start + n * HOUR)
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     reading = await advance(ground, SandboxClock(background, ground.clock), 3 * HOUR)
     assert seen == [(1, HOUR), (2, 2 * HOUR), (20, 2 * HOUR + timedelta(minutes=14))]
@@ -115,11 +115,11 @@ async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(groun
         return JobDone()
 
     async with ground.db.write() as tx:
-        await queue.enqueue(tx, "a.job", {}, due=tx.now + HOUR)
+        await queue.enqueue_job(tx, "a.job", {}, due=tx.now + HOUR)
     background = BackgroundWorker(ground.db, BackgroundTasks(handlers={"a.job": handle}), ground.telemetry)
     clock = SandboxClock(background, ground.clock, patience_seconds=0.1)
     reading = await advance(ground, clock, 2 * HOUR)
-    assert (reading.ahead, reading.remaining) == (2 * HOUR, 1)
+    assert (reading.offset, reading.remaining) == (2 * HOUR, 1)
     leave.set()
 
     async def nothing_left() -> bool:
@@ -132,7 +132,7 @@ async def test_the_clock_waits_for_a_limited_time_and_says_what_still_runs(groun
 async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground: Ground) -> None:
     async with ground.another() as other:
         async with ground.db.write() as tx:
-            await queue.enqueue(tx, "a.job", {})
+            await queue.enqueue_job(tx, "a.job", {})
         async with other.write() as tx:
             (job,) = await queue.claim_jobs(tx, 1)
         clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
@@ -147,7 +147,7 @@ async def test_the_clock_waits_for_work_that_another_process_has_in_hand(ground:
 async def test_one_call_moves_the_clock_at_a_time(ground: Ground) -> None:
     clock = SandboxClock(BackgroundWorker(ground.db, BackgroundTasks(), ground.telemetry), ground.clock)
     async with ground.db.write() as tx:
-        assert await business_clock.try_lock(tx)
+        assert await business_clock.try_lock_clock(tx)
         with pytest.raises(ClockInUse):
             await advance(ground, clock, HOUR)
     await advance(ground, clock, HOUR)

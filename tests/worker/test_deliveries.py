@@ -314,7 +314,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
         assert len(sink.received) == 1, "the dead worker's lease still holds"
         service.clock.advance_wall(seconds=61)
         async with service.db.write() as tx:
-            assert await queue.release_expired(tx) == 1
+            assert await queue.release_expired_jobs(tx) == 1
         await service.drain()
         first, second = sink.received
     await dying.close()

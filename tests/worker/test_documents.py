@@ -12,7 +12,7 @@ import pytest
 
 from almoner.adapters.storage_objects import open_storage
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
-from almoner.platform.files.storage import Blobs
+from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext
@@ -83,7 +83,7 @@ class Ground:
     async def sweep(self) -> None:
         """Sweep now."""
         async with self.service.db.write() as tx:
-            await queue.enqueue(tx, documents_jobs.SWEEP, {})
+            await queue.enqueue_job(tx, documents_jobs.SWEEP, {})
         await self.service.drain()
 
     async def findings(self) -> set[str]:
@@ -149,7 +149,7 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         document = await here.hand_in()
         async with here.service.db.read() as tx:
             key = (await documents.get(tx, ALL_PARTNERS, document)).storage_key
-        blobs = Blobs(
+        blobs = BlobStore(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
         scan = documents_jobs.handlers(blobs, None)[documents.SCAN]

@@ -86,7 +86,7 @@ async def test_w7_the_payload_is_the_envelope_frozen_when_it_was_emitted(ground:
         "object": "event",
         "data": {"id": text, "createdAt": "2026-03-02T09:30:00.000Z", "eventType": TYPE, "eventData": {"n": 0}},
     }
-    assert event.record() == {"n": 0}
+    assert event.event_data() == {"n": 0}
     rows = await ground.look("select payload from event")
     assert [row["payload"] for row in rows] == [event.payload]
 
@@ -213,7 +213,7 @@ async def test_a_failing_reaction_holds_up_no_event_and_is_tried_again_with_its_
     assert {line.get("event") for line in ground.log} == {"dispatch_failed"}
     assert "a bug" not in b"".join(ground.lines).decode()
     async with ground.db.read() as tx:
-        assert await dispatcher.count_waiting(tx) == 0
+        assert await dispatcher.count_undispatched_events(tx) == 0
 
     await background.drain()
     (stored,) = await ground.look("select kind, failures, last_error, dead_at from job")
@@ -260,7 +260,7 @@ async def test_reactions_hear_their_type_and_the_star_hears_public_events_only(g
     assert await dispatch(ground, star.reaction, donations.reaction, internal.reaction) == 3
     assert [event.type for event in star.events] == ["donation.created", "donation.cancelled"]
     assert [event.type for event in donations.events] == ["donation.created"]
-    assert [(event.sequence, event.record()) for event in internal.events] == [(None, {"donation": 7})]
+    assert [(event.sequence, event.event_data()) for event in internal.events] == [(None, {"donation": 7})]
     assert not await ground.look("select from internal_event"), "an internal event goes once it was heard"
 
 
@@ -268,9 +268,9 @@ async def test_one_broken_internal_event_does_not_hold_up_the_others(ground: Gro
     heard = []
 
     async def react(_tx: Tx, events: Sequence[Event]) -> None:
-        if any(event.record() == "bad" for event in events):
+        if any(event.event_data() == "bad" for event in events):
             raise RuntimeError
-        heard.extend([event.record() for event in events])
+        heard.extend([event.event_data() for event in events])
 
     async with ground.db.write() as tx:
         for record in ("a", "bad", "b"):
@@ -309,8 +309,8 @@ async def test_events_are_numbered_by_the_process_that_wrote_them_or_another(gro
 
 async def test_the_age_of_what_waits_is_measured(ground: Ground, partner: UUID) -> None:
     async with ground.db.read() as tx:
-        assert await dispatcher.lag_seconds(tx) == 0
+        assert await dispatcher.dispatch_lag_seconds(tx) == 0
     await emit(ground.db, partner)
     ground.clock.advance(seconds=7)
     async with ground.db.read() as tx:
-        assert await dispatcher.lag_seconds(tx) == 7
+        assert await dispatcher.dispatch_lag_seconds(tx) == 7

@@ -32,12 +32,12 @@ async def finish(db: Database, job: Job, result: queue.Result | JobFailed) -> in
 
 async def rescue(db: Database) -> int:
     async with db.write() as tx:
-        return await queue.release_expired(tx)
+        return await queue.release_expired_jobs(tx)
 
 
 async def enqueue(ground: Ground, *jobs: NewJob) -> None:
     async with ground.db.write() as tx:
-        await queue.enqueue_all(tx, jobs)
+        await queue.enqueue_jobs(tx, jobs)
 
 
 async def figures(ground: Ground) -> tuple[int, int, int]:
@@ -49,7 +49,7 @@ async def figures(ground: Ground) -> tuple[int, int, int]:
 async def test_a_job_is_enqueued_with_the_change_or_not_at_all(ground: Ground) -> None:
     with suppress(RuntimeError):
         async with ground.db.write() as tx:
-            await queue.enqueue(tx, "a.job", {})
+            await queue.enqueue_job(tx, "a.job", {})
             raise RuntimeError
     assert await claim(ground.db) == []
 
@@ -75,7 +75,7 @@ async def test_a_job_is_due_by_business_time(ground: Ground) -> None:
     assert await claim(ground.db) == []
     assert await figures(ground) == (0, 1, 0)
     async with ground.db.read() as tx:
-        assert await queue.next_due(tx) == ground.clock.now() + timedelta(hours=24)
+        assert await queue.next_job_due_at(tx) == ground.clock.now() + timedelta(hours=24)
     ground.clock.advance(hours=24, milliseconds=-1)
     assert await claim(ground.db) == []
     ground.clock.advance(milliseconds=1)

@@ -137,7 +137,7 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
 
         async with services.db.read() as tx:
             await registers.collect_metrics(tx, services.services.telemetry)
-        metrics = services.services.telemetry.exposition().decode()
+        metrics = services.services.telemetry.render_metrics().decode()
         assert 'almoner_register_loads_total{source="irs-bmf",status="quarantined"} 1.0' in metrics
         assert 'almoner_register_data_age_seconds{source="irs-bmf"}' in metrics
         lines = [line for line in map(msgspec.json.decode, services.lines) if line["event"] == "register_refresh"]
@@ -219,7 +219,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         )
         async with services.db.write() as tx:
             await registers_store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
-            await queue.enqueue(tx, registers_jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
+            await queue.enqueue_job(tx, registers_jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
 
         def worker(limit: timedelta) -> JobRunner:
             return JobRunner(

@@ -52,7 +52,9 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     while found := await taken(alone):
         [job] = found
         stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))
-        assert isinstance(await matches_jobs.rescreen(screener, JobContext(alone.db), job, at_most=1), JobDone)
+        assert isinstance(
+            await matches_jobs.rescreen_after_load(screener, JobContext(alone.db), job, at_most=1), JobDone
+        )
     assert stages.count(("ended", True)) == 3
     assert stages.count(("brought", True)) == 1
     await alone.drain()

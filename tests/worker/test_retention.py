@@ -144,10 +144,10 @@ async def test_v6_a_sweep_leaves_no_gap_where_an_older_event_was_committed_late(
                 sequence,
             )
     async with ground.db.write() as tx:
-        assert await outbox.purge(tx, limit=1) == 1
-        assert await outbox.purge(tx) == 1
-        assert await outbox.purge(tx) == 0
-        assert await outbox.next_due(tx) == now + timedelta(days=1)
+        assert await outbox.purge_expired_events(tx, limit=1) == 1
+        assert await outbox.purge_expired_events(tx) == 1
+        assert await outbox.purge_expired_events(tx) == 0
+        assert await outbox.next_purge_at(tx) == now + timedelta(days=1)
     assert [row["sequence"] for row in await ground.look("select sequence from event order by 1")] == [3, 4]
 
 

@@ -13,7 +13,7 @@ async def figures(service: Service) -> dict[str, float]:
     async with service.db.read() as tx:
         await reviews.collect_metrics(tx, telemetry)
         await reviews.collect_decision_metrics(tx, telemetry)
-    lines = telemetry.exposition().decode().splitlines()
+    lines = telemetry.render_metrics().decode().splitlines()
     reported = (line.rpartition(" ") for line in lines if line.startswith("almoner_review"))
     return {name: float(value) for name, _, value in reported}
 
@@ -41,7 +41,7 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
         by = 'almoner_review_decisions_total{{by="{}",kind="match",verdict="{}"}}'
         assert reported[by.format(olive.id, "accepted")] == reported[by.format(otto.id, "rejected")] == 1
         assert not any(olive.name in name or otto.name in name for name in reported)
-        exposed = service.services.telemetry.exposition().decode()
+        exposed = service.services.telemetry.render_metrics().decode()
         assert "# TYPE almoner_review_decisions_total counter" in exposed
 
         upto = 'almoner_review_wait_seconds_bucket{{kind="match",le="{}"}}'
@@ -51,7 +51,7 @@ async def test_the_queue_in_figures(empty_database: TestDatabase) -> None:
         assert reported['almoner_review_wait_seconds_sum{kind="match"}'] == 900 + 36_900
 
         async with service.db.write() as tx:
-            await reviews.withdraw(tx, third.subject)
+            await reviews.withdraw_review(tx, third.subject)
             await reviews.record_decision(tx, third.subject, Decision("accepted", None, "rules", "By rule"))
         reported = await figures(service)
         assert reported['almoner_reviews_open{kind="match"}'] == 0

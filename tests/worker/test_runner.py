@@ -29,7 +29,7 @@ def doing(answer: Answer) -> Mapping[str, Handler]:
 
 async def enqueue(ground: Ground, *jobs: NewJob) -> None:
     async with ground.db.write() as tx:
-        await queue.enqueue_all(tx, jobs)
+        await queue.enqueue_jobs(tx, jobs)
 
 
 async def round_of(runner: JobRunner) -> None:
@@ -183,7 +183,7 @@ async def test_a_worker_that_lost_its_job_ends_it(ground: Ground) -> None:
     ground.clock.advance_wall(seconds=61)
     async with ground.another() as other:
         async with other.write() as tx:
-            await queue.release_expired(tx)
+            await queue.release_expired_jobs(tx)
             (taken,) = await queue.claim_jobs(tx, 1)
         assert taken.attempt == 2
         await runner.maintain_leases()
@@ -221,7 +221,7 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
         return JobDone()
 
     async def enqueue_again(tx: Tx, _events: object) -> None:
-        await queue.enqueue(tx, "a.job", {})
+        await queue.enqueue_job(tx, "a.job", {})
 
     duties = BackgroundTasks(handlers=doing(answer), reactions=(Reaction("internal.thing", enqueue_again),))
     running = asyncio.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).run(stop))
@@ -259,7 +259,7 @@ async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(gro
     await background.drain()
     assert records.swept_at == []
     async with ground.db.read() as tx:
-        assert await background.next_due(tx) == start + timedelta(hours=1)
+        assert await background.next_due_at(tx) == start + timedelta(hours=1)
     ground.clock.advance(hours=1)
     async with ground.db.read() as tx:
         assert await background.count_outstanding(tx) == 1
@@ -267,7 +267,7 @@ async def test_a_sweep_runs_when_its_moment_has_passed_until_nothing_is_left(gro
     assert len(records.swept_at) == 2
     async with ground.db.read() as tx:
         assert await background.count_outstanding(tx) == 0
-        assert await background.next_due(tx) == start + timedelta(hours=3)
+        assert await background.next_due_at(tx) == start + timedelta(hours=3)
 
 
 async def test_a_tidying_sweep_runs_at_the_end_of_its_period(ground: Ground) -> None:

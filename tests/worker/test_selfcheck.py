@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import selfcheck
-from almoner.platform.observability.selfcheck import EXAMPLES, Check
+from almoner.platform.observability.selfcheck import EXAMPLES, ConsistencyCheck
 from tests.worker.conftest import Ground
 
-FINE = Check("toy.fine", "Nothing", "Nothing", "select 'x' where false")
-BROKEN = Check(
+FINE = ConsistencyCheck("toy.fine", "Nothing", "Nothing", "select 'x' where false")
+BROKEN = ConsistencyCheck(
     "toy.broken", "No number is above 3", "Take smaller ones", "select 'n' || n from generate_series(4, 99) n"
 )
-TIMES = Check(
+TIMES = ConsistencyCheck(
     "toy.times",
     "Both times are known",
     "Look at the clock",
@@ -21,7 +21,7 @@ TIMES = Check(
 )
 
 
-def background(ground: Ground, *checks: Check) -> BackgroundWorker:
+def background(ground: Ground, *checks: ConsistencyCheck) -> BackgroundWorker:
     """What one process does at night."""
     duties = BackgroundTasks(handlers=selfcheck.handlers(checks, ground.telemetry), schedules=selfcheck.schedules)
     return BackgroundWorker(ground.db, duties, ground.telemetry)
@@ -57,7 +57,7 @@ async def test_what_is_found_is_one_line_of_level_error_and_a_metric(ground: Gro
     assert line["findings"] == [
         {"check": "toy.broken", "count": 96, "examples": examples, "advice": "Take smaller ones"}
     ]
-    shown = ground.telemetry.exposition().decode()
+    shown = ground.telemetry.render_metrics().decode()
     assert 'almoner_selfcheck_findings{check="toy.broken"} 96.0' in shown
     assert 'almoner_selfcheck_findings{check="toy.fine"} 0.0' in shown
     at = next(line for line in shown.splitlines() if line.startswith("almoner_selfcheck_timestamp_seconds"))
@@ -72,7 +72,7 @@ async def test_a_night_without_findings_is_a_line_of_level_info(ground: Ground) 
 
 async def test_all_checks_see_one_moment_whatever_is_committed_meanwhile(ground: Ground) -> None:
     count = "select 'row' from job"
-    checks = [Check(f"toy.{number}", "Nothing", "Nothing", count) for number in range(4)]
+    checks = [ConsistencyCheck(f"toy.{number}", "Nothing", "Nothing", count) for number in range(4)]
     async with ground.db.snapshot() as tx:
         seen = []
         for check in checks:

@@ -50,18 +50,18 @@ def is_ein(text: str) -> bool:
     return len(text) == 9 and text.isascii() and text.isdigit() and text != _NOBODY
 
 
-def is_corrupt(text: str) -> bool:
+def has_invalid_characters(text: str) -> bool:
     """Whether it holds what no file of the IRS has: bytes that were no text, or NUL, which PostgreSQL refuses."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
-def row_problem(ein: str, name: str) -> str | None:
+def find_row_problem(ein: str, name: str) -> str | None:
     """What is wrong with the two fields that a row cannot do without."""
     if not is_ein(ein):
         return EIN_PROBLEM
     if not name:
         return "the name is empty"
-    return NAME_PROBLEM if is_corrupt(name) else None
+    return NAME_PROBLEM if has_invalid_characters(name) else None
 
 
 def strip_care_of(text: str) -> str:
@@ -80,13 +80,13 @@ def strip_care_of(text: str) -> str:
     return text
 
 
-def clean_second_name(text: str) -> str:
+def clean_second_name_line(text: str) -> str:
     """The second line of a name; empty where it is a trustee or an officer who is a person."""
     stored = strip_care_of(text)
     return "" if _OF_PERSON.search(stored) and not _OF_BODY.search(stored) else stored
 
 
-def strip_name_care_of(name: str) -> str:
+def strip_care_of_suffix(name: str) -> str:
     """The name of a body without the person in whose care it is, which is typed behind it at times."""
     return _BEHIND_NAME.sub("", name) if "/" in name or "TTN" in name else name
 
@@ -100,7 +100,7 @@ def format_zip_code(zip_code: str) -> str | None:
 
 
 @lru_cache(maxsize=8192)
-def iso_date(year: str, month: int, day: str) -> str | None:
+def format_iso_date(year: str, month: int, day: str) -> str | None:
     """The day as ``2017-11-15``; None when the calendar has no such day."""
     try:
         return date(int(year), month, int(day)).isoformat()
@@ -191,13 +191,13 @@ def guess_file_format(line: str) -> str:
     return "look at its first lines, or fetch it again"
 
 
-def rejected_row(
+def build_rejected_row(
     line: int, reason: str, stored: Sequence[str], *, file: int, number: str = "", name: str = ""
 ) -> RejectedRow:
     """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
     safe = [field for field in map(strip_care_of, stored) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
-    ein, called = number if is_ein(number) else None, "" if is_corrupt(name) else strip_name_care_of(name)
+    ein, called = number if is_ein(number) else None, "" if has_invalid_characters(name) else strip_care_of_suffix(name)
     return RejectedRow(line, reason, content, file, ein, called)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from almoner.adapters.marks_folder import FolderMarks
+from almoner.adapters.marks_folder import FolderDeploymentMarks
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.files.storage import DeploymentMarks, ListedBlob, Storage, TrashedBlob
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from almoner.adapters.payments_stripe import StripeProvider
 
 
-def stripe_provider(
+def build_stripe_provider(
     key: str, webhook_secret: str, tariff: Tariff, mark: str, api_url: str, pages_url: str, identity: DeploymentIdentity
 ) -> "StripeProvider":
     """Stripe, for an account that is set up. To be called inside the event loop."""
@@ -38,7 +38,7 @@ class LazyStorage:
         parts = urlsplit(url or "")
         self._marks: DeploymentMarks
         if parts.scheme in {"", "file"}:
-            self._marks = FolderMarks((Path(parts.path) if url else folder).absolute())
+            self._marks = FolderDeploymentMarks((Path(parts.path) if url else folder).absolute())
         else:
             self._marks = self._storage
 
@@ -102,6 +102,6 @@ class LazyMailHosts:
 
         return DnsMailHosts()
 
-    async def takes_mail(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """Whether it takes mail; None when nobody answers."""
-        return await self._hosts.takes_mail(domain)
+        return await self._hosts.accepts_mail(domain)

@@ -20,7 +20,7 @@ class DnsMailHosts:
             self._resolver.port = port
         self._resolver.lifetime = _SECONDS
 
-    async def takes_mail(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """An MX record that names a host; without any, an address of the domain itself. None when nobody answers."""
         try:
             answer = await self._resolver.resolve(domain, "MX")

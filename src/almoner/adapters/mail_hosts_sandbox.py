@@ -9,6 +9,6 @@ _NEVER: Final = ".invalid"
 class SandboxMailHosts:
     """Asks nobody."""
 
-    async def takes_mail(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """Whether the domain could exist."""
         return not f".{domain}".endswith(_NEVER)

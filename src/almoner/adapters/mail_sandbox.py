@@ -23,10 +23,10 @@ class SandboxMailbox:
     async def send(self, mail: Mail) -> None:
         """Keep the mail; the same mail is kept once."""
         async with self._database.write() as tx:
-            await mails.store_in_mailbox(tx, mail, mail_id(mail), self._sender, extract_links(mail))
+            await mails.store_in_mailbox(tx, mail, mail_id_of(mail), self._sender, extract_links(mail))
 
 
-def mail_id(mail: Mail) -> UUID:
+def mail_id_of(mail: Mail) -> UUID:
     """A UUIDv7 of the mail's time whose random part is the hash of its key: sorts by time, same for the same mail."""
     ms = int(mail.at.timestamp() * 1000)
     tail = int.from_bytes(sha256(mail.key.encode()).digest()[:10])

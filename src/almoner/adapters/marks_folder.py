@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from almoner.platform.files.storage import StorageUnavailable
-from almoner.platform.jobs.sidecar import run_detached
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 _FOLDER: Final = "marks"  # as adapters.storage_objects has it
 
 
-class FolderMarks:
+class FolderDeploymentMarks:
     """The marks of a storage on this machine's disk, or on one that it shares."""
 
     def __init__(self, folder: Path) -> None:
@@ -19,7 +19,7 @@ class FolderMarks:
     async def read_mark(self, name: str) -> bytes | None:
         """What a deployment says under its name; None: nothing."""
         try:
-            return await run_detached((self._folder / name).read_bytes)
+            return await run_in_detached_thread((self._folder / name).read_bytes)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -28,14 +28,16 @@ class FolderMarks:
     async def write_mark(self, name: str, content: bytes) -> None:
         """Say it, in place of what was said before."""
         try:
-            await run_detached(lambda: self._write(name, content))
+            await run_in_detached_thread(lambda: self._write(name, content))
         except OSError as error:
             raise StorageUnavailable from error
 
     async def list_marks(self) -> list[str]:
         """Under which names something is said."""
         try:
-            return await run_detached(lambda: [file.name for file in self._folder.iterdir() if "." not in file.name])
+            return await run_in_detached_thread(
+                lambda: [file.name for file in self._folder.iterdir() if "." not in file.name]
+            )
         except FileNotFoundError:
             return []
         except OSError as error:

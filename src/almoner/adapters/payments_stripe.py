@@ -20,18 +20,18 @@ from almoner.adapters.stripe_responses import (
     ChargeList,
     CheckoutSession,
     CheckoutSessionList,
+    CheckoutSessionOwner,
+    CheckoutSessionOwnerList,
     Dispute,
     DisputeList,
     PaymentIntent,
     Refund,
     RefundList,
-    SessionOwner,
-    SessionOwnerList,
 )
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
-    ForeignPayment,
+    ForeignPaymentError,
     NoSuchPayment,
     ProviderDispute,
     ProviderEvent,
@@ -246,12 +246,12 @@ class StripeProvider:
         with translate_errors(payment):
             if payment.startswith("cs_"):
                 answer: object = await sessions.retrieve_async(payment, {"expand": ["payment_intent"]})
-                marks = [parse_response(answer, SessionOwner)]
+                marks = [parse_response(answer, CheckoutSessionOwner)]
             else:
                 answer = await sessions.list_async({"payment_intent": payment, "expand": ["data.payment_intent"]})
-                marks = parse_response(answer, SessionOwnerList).data
+                marks = parse_response(answer, CheckoutSessionOwnerList).data
         if len(marks) != 1 or not self._asked_for(marks[0].metadata or {}):
-            raise ForeignPayment(payment)
+            raise ForeignPaymentError(payment)
         return (
             parse_response(answer, CheckoutSession)
             if payment.startswith("cs_")

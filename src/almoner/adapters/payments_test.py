@@ -204,7 +204,7 @@ class TestProvider:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> bytes:
-        if transactions.inside_transaction():
+        if transactions.is_inside_transaction():
             raise RuntimeError("the payment provider was asked inside a transaction; ask it between two of them")
         self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}

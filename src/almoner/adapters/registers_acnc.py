@@ -20,8 +20,8 @@ from almoner.adapters.registers_values import (
     fold_name,
     format_date,
     parse_websites,
-    quarantine_content,
-    safe_number,
+    redact_number,
+    rejected_row_content,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -120,20 +120,20 @@ class _Columns:
     def __init__(self, table: DelimitedTable, place: int) -> None:
         self._table, self._file = table, place
         self._reading = ValueReader(place)
-        self._needed = table.column_indexes(*NEEDED)
-        table.set_number_column(self._needed[0], _parse_abn)
-        self._purposes = list(zip(PURPOSES, table.column_indexes(*map(_spellings, PURPOSES)), strict=True))
+        self._needed = table.get_column_indexes(*NEEDED)
+        table.identify_rows_by_column(self._needed[0], _parse_abn)
+        self._purposes = list(zip(PURPOSES, table.get_column_indexes(*map(_spellings, PURPOSES)), strict=True))
         self._beneficiaries = self._flags(BENEFICIARIES)
         self._states = [
-            (state, at) for state in STATES if (at := table.find_column(f"Operates_in_{state}")) is not None
+            (state, at) for state in STATES if (at := table.find_column_index(f"Operates_in_{state}")) is not None
         ]
 
     def _flags(self, names: Sequence[str]) -> list[tuple[str, int]]:
-        return [(name, at) for name in names if (at := self._table.find_column(*_spellings(name))) is not None]
+        return [(name, at) for name in names if (at := self._table.find_column_index(*_spellings(name))) is not None]
 
     def rows(self) -> Iterator[registers_ports.SourceRow]:
         """Every row as what it is."""
-        optional = {name: self._table.find_column(name, name.replace("_", " ")) for name in _OPTIONAL}
+        optional = {name: self._table.find_column_index(name, name.replace("_", " ")) for name in _OPTIONAL}
         for row in self._table:
             if isinstance(row, RejectedRow):
                 yield row
@@ -141,24 +141,24 @@ class _Columns:
             reported = dict(zip(_NAMES, (row.fields[at] for at in self._needed), strict=True))
             reported |= {name: row.fields[at] if at is not None else "" for name, at in optional.items()}
             yield from self._row(row, self._reading.read_texts(reported))
-            yield from self._reading.take_unreadable(row.line)
+            yield from self._reading.pop_unreadable_values(row.line)
 
     def _row(self, row: TableRow, more: dict[str, str]) -> Iterator[registers_ports.SourceRow]:
         written_abn, name, city, state, postcode, registered, size, pbi, hpc = (more[column] for column in _NAMES)
         if not row.fields[self._needed[0]].strip():
-            self._reading.discard_unreadable()
+            self._reading.discard_unreadable_values()
             yield UnnumberedRow(row.line, self._file, name)
             return
         if (number := _parse_abn(written_abn)) is None:
-            self._reading.discard_unreadable()
+            self._reading.discard_unreadable_values()
             reason = "the ABN is not eleven digits with a right check digit"
-            content = quarantine_content(ABN=safe_number(written_abn), Charity_Legal_Name=name)
+            content = rejected_row_content(ABN=redact_number(written_abn), Charity_Legal_Name=name)
             yield RejectedRow(row.line, reason, content, self._file, name=name)
             return
         if not name:
-            self._reading.discard_unreadable()
+            self._reading.discard_unreadable_values()
             reason = "Charity_Legal_Name is empty or damaged"
-            yield RejectedRow(row.line, reason, quarantine_content(ABN=number), self._file, number)
+            yield RejectedRow(row.line, reason, rejected_row_content(ABN=number), self._file, number)
             return
         written = more["Other_Organisation_Names"]
         first, second = two_line_address(more[f"Address_Line_{nth}"] for nth in (1, 2, 3))
@@ -167,7 +167,7 @@ class _Columns:
             part="all",
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
-            other_names=organisation_names(name, written),
+            other_names=other_organisation_names(name, written),
             types=["nonprofit"],
             websites=parse_websites(more["Charity_Website"]),
             address_line_1=first,
@@ -187,7 +187,7 @@ class _Columns:
         established = self._reading.read_date(_ESTABLISHED, more[_ESTABLISHED])
         countries = re.findall(r"[A-Z]{3}", more["Operating_Countries"])
         if more["Operating_Countries"] and not countries:
-            self._reading.report_unreadable("Operating_Countries", more["Operating_Countries"])
+            self._reading.report_unreadable_value("Operating_Countries", more["Operating_Countries"])
         return {
             "purposes": self._stated(row, self._purposes),
             "beneficiaries": self._stated(row, self._beneficiaries),
@@ -241,7 +241,7 @@ def _parse_abn(text: str) -> str | None:
     return number if _ABN.fullmatch(number) and abn.is_valid(number) else None
 
 
-def organisation_names(name: str, written: str) -> list[str]:
+def other_organisation_names(name: str, written: str) -> list[str]:
     """The further names of a body that cannot be a person's.
 
     Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal

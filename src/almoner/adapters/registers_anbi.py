@@ -20,8 +20,8 @@ from almoner.adapters.registers_values import (
     format_date,
     parse_date,
     parse_websites,
-    quarantine_content,
-    safe_number,
+    redact_number,
+    rejected_row_content,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
@@ -70,16 +70,16 @@ def _read_rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tupl
         seen.update(record)
         found = _entry(line, reading.read_texts(record), place, reading)
         if not isinstance(found, RegisterEntry):
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
         yield found, found.until if isinstance(found, RegisterEntry) else None
-        for lost in reading.take_unreadable(line):
+        for lost in reading.pop_unreadable_values(line):
             yield lost, None
 
 
 def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
     """The records, each with its line. Raises ImportRefused when it is no XML or was cut off."""
     parsing = _RecordParser()
-    content = file.binary()
+    content = file.open_binary()
     try:
         while chunk := content.read(_CHUNK):
             parsing.parser.Parse(chunk, False)
@@ -168,4 +168,4 @@ def _entry(
             until=ends,
             facts=drop_empty_facts({END_DATE: format_date(ends), "in_liquidatie": bool(_WINDING_UP.search(name))}),
         )
-    return RejectedRow(line, reason, quarantine_content(number=safe_number(number), naam=name), file, known, name)
+    return RejectedRow(line, reason, rejected_row_content(number=redact_number(number), naam=name), file, known, name)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from almoner.adapters import registers_uk
-from almoner.adapters.registers_ccew_join import JoinedCharity, TableJoin, open_join
+from almoner.adapters.registers_ccew_join import JoinedCharity, TableJoin, open_table_join
 from almoner.adapters.registers_ccew_tables import (
     AREAS,
     CHARITY,
@@ -90,14 +90,14 @@ class CcewReader:
         Tables that are not there are noted: the load counts, and says what it lacks.
         """
         places = locate_tables(files)
-        with open_join() as join:
+        with open_table_join() as join:
             for name, table in TABLES.items():
                 if name in places:
                     yield from _read_table(join, table, files[places[name]], places[name])
                 else:
                     yield ReaderNote(f"the table {name} is not among the files; not known: {table.absent}")
             join.finish_loading()
-            for charity in join.charities():
+            for charity in join.read_charities():
                 yield _entry(charity)
             yield from _links(join)
 
@@ -117,11 +117,11 @@ def _read_table(
                 raise ValueError("organisation_number is not a number")
             _ADDERS[table.name](join, int(reported[0]), reported, row.line, reading)
         except ValueError as error:
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             content = f"organisation_number {reported[0]}" if _ORGANISATION.fullmatch(reported[0]) else ""
             yield _with_charity_number(join, table, reported, RejectedRow(row.line, str(error), content, place))
         else:
-            yield from reading.take_unreadable(row.line)
+            yield from reading.pop_unreadable_values(row.line)
 
 
 def _with_charity_number(
@@ -131,7 +131,7 @@ def _with_charity_number(
     if table is not CHARITY:
         return row._replace(lists=False)
     number, linked, name = reported[1:4]
-    if _ORGANISATION.fullmatch(reported[0]) and join.find_number(int(reported[0])) == (
+    if _ORGANISATION.fullmatch(reported[0]) and join.find_charity_number(int(reported[0])) == (
         number,
         linked.lstrip("0") or "0",
     ):
@@ -175,35 +175,35 @@ def _amount(column: str, text: str, reading: ValueReader) -> str:
 def _add_class(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
     if not _CLASS.fullmatch(reported[1]):
         raise ValueError("classification_code has not three digits")
-    join.add_row(organisation, CLASSES.name, reported[1:])
+    join.add_table_row(organisation, CLASSES.name, reported[1:])
 
 
 def _add_event(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
     _, kind, day, reason, taker, taker_number = reported
     day = _day("date_of_event", day, reading)
-    join.add_row(organisation, EVENTS.name, (kind, day, reason, taker_number))
+    join.add_table_row(organisation, EVENTS.name, (kind, day, reason, taker_number))
     incorporated = "incor" in reason.lower()  # "Funds transferred (incor)"
     if kind == "Removed" and incorporated:
-        join.add_incorporated(organisation)
+        join.mark_incorporated(organisation)
     other = int(taker) if _ORGANISATION.fullmatch(taker) else None
     if other is None:
         return
     number = taker_number if charity_key(taker_number, "0") else ""
     if kind == "Asset transfer out":
-        join.add_transfer(organisation, other, number, day, incorporated)
+        join.add_asset_transfer(organisation, other, number, day, incorporated)
     elif kind == "Asset transfer in":
-        join.add_transfer(other, organisation, "", day, incorporated)
+        join.add_asset_transfer(other, organisation, "", day, incorporated)
 
 
 def _add_report(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
-    join.add_row(organisation, REPORTS.name, (reported[1], _day("date_published", reported[2], reading)))
+    join.add_table_row(organisation, REPORTS.name, (reported[1], _day("date_published", reported[2], reading)))
 
 
 def _add_return(join: TableJoin, organisation: int, reported: list[str], _line: int, reading: ValueReader) -> None:
     columns = RETURNS.columns
     days = [_day(columns[at], reported[at], reading) for at in (2, 3, 4)]
     amounts = [_amount(columns[at], reported[at], reading) for at in (5, 6)]
-    join.add_row(organisation, RETURNS.name, (reported[1], *days, *amounts, reported[7]))
+    join.add_table_row(organisation, RETURNS.name, (reported[1], *days, *amounts, reported[7]))
 
 
 def _add_latest(table: ExtractTable) -> _Adder:
@@ -211,14 +211,14 @@ def _add_latest(table: ExtractTable) -> _Adder:
 
     def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
         if reported[1].lower() == "true":
-            join.add_row(organisation, table.name, reported)
+            join.add_table_row(organisation, table.name, reported)
 
     return add
 
 
 def _add_verbatim(table: ExtractTable) -> _Adder:
     def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
-        join.add_row(organisation, table.name, reported[1:])
+        join.add_table_row(organisation, table.name, reported[1:])
 
     return add
 
@@ -239,7 +239,7 @@ def _key(number: str, linked: int) -> str:
 
 
 def _links(join: TableJoin) -> Iterator[RegisterLink]:
-    for gone in join.successors():
+    for gone in join.read_successors():
         kind: Literal["reregistered", "merged"] = "reregistered" if gone.incorporated else "merged"
         numbers = _key(gone.number, gone.linked), _key(gone.to_number, gone.to_linked)
         yield RegisterLink(kind, REGISTRY, numbers[0], REGISTRY, numbers[1], parse_date(gone.data_date))
@@ -274,7 +274,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
         registration_date=parse_date(reported["date_of_registration"]),
         is_branch_parent=charity.has_linked,
         parent_number=main if linked else None,
-        prominence=registers_uk.prominence_of(income),
+        prominence=registers_uk.prominence_of_income(income),
         facts={**_charity_facts(reported, income), **_further_facts(charity, reported, names)},
         until=parse_date(reported["date_of_removal"]),
     )

@@ -107,25 +107,25 @@ class TableJoin:
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
 
-    def find_number(self, organisation: int) -> tuple[str, str] | None:
+    def find_charity_number(self, organisation: int) -> tuple[str, str] | None:
         """The number and linked number that an organisation number was added with."""
         found = self._connection.execute(
             "select number, cast(linked as text) from charity where organisation = ?", (organisation,)
         ).fetchone()
         return found and (found[0], found[1])
 
-    def add_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
+    def add_table_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
         """Keep what another table says of a body."""
         self._waiting.append((organisation, kind, _join_values(reported)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
 
-    def add_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
+    def add_asset_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
         """Keep that assets went from one organisation to another."""
         row = (giver, taker, taker_number, day, incorporated)
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
-    def add_incorporated(self, giver: int) -> None:
+    def mark_incorporated(self, giver: int) -> None:
         """Keep that a body was removed because it became an incorporated one."""
         self._connection.execute("insert or ignore into incorporated values (?)", (giver,))
 
@@ -138,7 +138,7 @@ class TableJoin:
         self._write()
         self._connection.executescript(_ARRANGE)
 
-    def charities(self) -> Iterator[JoinedCharity]:
+    def read_charities(self) -> Iterator[JoinedCharity]:
         """Every body, by organisation number."""
         charity: JoinedCharity | None = None
         for organisation, line, reported, has_linked, kind, more in self._connection.execute(_JOINED):
@@ -151,7 +151,7 @@ class TableJoin:
         if charity is not None:
             yield charity
 
-    def successors(self) -> Iterator[CharitySuccessor]:
+    def read_successors(self) -> Iterator[CharitySuccessor]:
         """Where the assets of removed bodies went."""
         for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
             yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))
@@ -165,7 +165,7 @@ def _join_values(reported: Sequence[str]) -> str:
 
 
 @contextmanager
-def open_join() -> Iterator[TableJoin]:
+def open_table_join() -> Iterator[TableJoin]:
     """A join; its file is gone afterwards. Raises ImportRefused when the disk is full."""
     # Rows may be asked for from different threads, one after the other.
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)

@@ -15,7 +15,7 @@ from almoner.adapters import registers_json
 from almoner.adapters.registers_values import clean_text
 from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 
 _NAMED: Final = re.compile(r"(?:^|[^a-z_])(charity(?:_[a-z]+)*)\.(?:txt|json)(?:\.|$)", re.IGNORECASE)
 _DAMAGED: Final = (BadZipFile, EOFError, OSError, zlib.error)
@@ -238,12 +238,12 @@ def charity_key(number: str, linked: str) -> str | None:
     number, linked = clean_text(number), clean_text(linked)
     if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked):
         return None
-    return number_key("CCEW", f"{number}-{int(linked)}" if int(linked) else number) or number
+    return parse_number_key("CCEW", f"{number}-{int(linked)}" if int(linked) else number) or number
 
 
 def _json_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
     seen = False
-    for number, item in enumerate(registers_json.read_items(file.binary()), 1):
+    for number, item in enumerate(registers_json.read_array_items(file.open_binary()), 1):
         if item is None:
             yield RejectedRow(number, "the item is no object", "", place, lists=table is CHARITY)
             continue

@@ -14,7 +14,7 @@ from almoner.adapters.registers_values import ValueReader, format_date, parse_we
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 
 REGISTRY: Final = "CCNI"
 WHOLE_PART: Final = "all"
@@ -63,9 +63,9 @@ class CcniReader:
 
 
 def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
-    columns = dict(zip(NEEDED, table.column_indexes(*NEEDED), strict=True))
-    columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.find_column(name)) is not None}
-    table.set_number_column(columns["Reg charity number"], partial(number_key, REGISTRY))
+    columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
+    columns |= {name: at for name in (*_FINANCE, _SUB) if (at := table.find_column_index(name)) is not None}
+    table.identify_rows_by_column(columns["Reg charity number"], partial(parse_number_key, REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
@@ -75,18 +75,18 @@ def _read_rows(table: DelimitedTable, place: int) -> Iterator[SourceRow]:
         if reading.read_amount(_SUB, reported.get(_SUB, "")):
             yield UnnumberedRow(row.line, place)
             continue
-        key = number_key(REGISTRY, reported["Reg charity number"])
+        key = parse_number_key(REGISTRY, reported["Reg charity number"])
         if key is None:
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity name"])
             yield RejectedRow(row.line, "Reg charity number has not six digits", "", place, name=name)
             continue
         try:
             yield _entry(key, reported, reading)
         except ValueError as error:
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             yield RejectedRow(row.line, str(error), key, place, key)
-        yield from reading.take_unreadable(row.line)
+        yield from reading.pop_unreadable_values(row.line)
 
 
 def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
@@ -113,7 +113,7 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
         state=place.state,
         postcode=place.postcode,
         registration_date=reading.read_date("Date registered", reported["Date registered"]),
-        prominence=registers_uk.prominence_of(income),
+        prominence=registers_uk.prominence_of_income(income),
         facts=registers_uk.non_empty_facts(
             status=status,
             reporting_days=days,
@@ -163,5 +163,5 @@ def _company_number(text: str, reading: ValueReader) -> str | None:
         return None
     if _COMPANY.fullmatch(text):
         return f"NI{int(text):06d}"
-    reading.report_unreadable("Company number", text)
+    reading.report_unreadable_value("Company number", text)
     return None

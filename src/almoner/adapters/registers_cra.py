@@ -20,8 +20,8 @@ from almoner.adapters.registers_values import (
     distinct_names,
     drop_empty_facts,
     format_date,
-    quarantine_content,
-    safe_number,
+    redact_number,
+    rejected_row_content,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -62,7 +62,7 @@ class CraReader:
         """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
-            needed = table.column_indexes(NUMBER, NAME, STATUS, SINCE)
+            needed = table.get_column_indexes(NUMBER, NAME, STATUS, SINCE)
             optional = _optional_columns(table)
             yield from latest_rulings(_read_list(table, needed, optional, place))
 
@@ -83,7 +83,7 @@ class CraIdentificationReader:
         """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
-            needed = table.column_indexes(NUMBER, NAME, "Category", "Designation")
+            needed = table.get_column_indexes(NUMBER, NAME, "Category", "Designation")
             optional = _optional_columns(table)
             year = found.group(1) if (found := _YEAR.search(file.name)) else ""
             reading = ValueReader(place)
@@ -94,15 +94,15 @@ class CraIdentificationReader:
                 number, name, more = _read_columns(row, needed, optional, reading)
                 made = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
                 if isinstance(made, RejectedRow):
-                    reading.discard_unreadable()
+                    reading.discard_unreadable_values()
                 yield made
-                yield from reading.take_unreadable(row.line)
+                yield from reading.pop_unreadable_values(row.line)
 
 
 def _open_table(file: SourceFile, place: int) -> DelimitedTable:
     tabs = file.name.lower().endswith((".txt", ".tsv"))
     table = DelimitedTable(file, delimiter="\t" if tabs else ",", number=_NUMBER, place=place)
-    table.set_number_column(table.column_indexes(NUMBER)[0], lambda text: parse_number(text)[0])
+    table.identify_rows_by_column(table.get_column_indexes(NUMBER)[0], lambda text: parse_registry_number(text)[0])
     return table
 
 
@@ -122,7 +122,7 @@ _OPTIONAL: Final = {
 
 
 def _optional_columns(table: DelimitedTable) -> dict[str, int]:
-    places = {name: table.find_column(*spellings) for name, spellings in _OPTIONAL.items()}
+    places = {name: table.find_column_index(*spellings) for name, spellings in _OPTIONAL.items()}
     return {name: place for name, place in places.items() if place is not None}
 
 
@@ -148,7 +148,7 @@ def _read_list(
         number, name, more = _read_columns(row, needed, optional, reading)
         status, since = (clean_text(row.fields[at]) for at in needed[2:])
         if status.casefold() not in STATUSES:
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             reason = "the status is none of those known"
             yield _rejected_row(row.line, reason, number, name, file), None
             continue
@@ -157,15 +157,15 @@ def _read_list(
         active = status.casefold() == ACTIVE
         found = _entry(row.line, number, name, more, facts, "all", file, active=active, since=day if active else None)
         if isinstance(found, RejectedRow):
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
         yield (found._replace(until=day) if isinstance(found, RegisterEntry) else found), day
-        for lost in reading.take_unreadable(row.line):
+        for lost in reading.pop_unreadable_values(row.line):
             yield lost, None
 
 
 def _rejected_row(line: int, reason: str, written: str, name: str, file: int) -> RejectedRow:
-    content = quarantine_content(BN=safe_number(written), Name=name)
-    return RejectedRow(line, reason, content, file, parse_number(written)[0], split_languages(name)[0])
+    content = rejected_row_content(BN=redact_number(written), Name=name)
+    return RejectedRow(line, reason, content, file, parse_registry_number(written)[0], split_bilingual_name(name)[0])
 
 
 def _entry(
@@ -180,10 +180,10 @@ def _entry(
     active: bool = True,
     since: datetime | None = None,
 ) -> RegisterEntry | RejectedRow:
-    number, wrong = parse_number(written)
+    number, wrong = parse_registry_number(written)
     if number is None or not name:
         return _rejected_row(line, wrong or "the name is empty or damaged", written, name, file)
-    english, *others = split_languages(name)
+    english, *others = split_bilingual_name(name)
     first, second = two_line_address((more.get("Address Line 1", ""), more.get("Address Line 2", "")))
     codes = {column: more.get(column, "") for column in ("Category", "Sub Category", "Designation", "Sanction")}
     return RegisterEntry(
@@ -191,7 +191,7 @@ def _entry(
         part=part,
         name=english,
         display_name=to_title_case(english) if english.isupper() else None,
-        other_names=distinct_names(english, [*others, *split_languages(more.get("Account Name", ""))]),
+        other_names=distinct_names(english, [*others, *split_bilingual_name(more.get("Account Name", ""))]),
         types=["nonprofit"],
         active=active,
         address_line_1=first,
@@ -204,7 +204,7 @@ def _entry(
     )
 
 
-def parse_number(written: str) -> tuple[str | None, str]:
+def parse_registry_number(written: str) -> tuple[str | None, str]:
     """The number in the register's own spelling, or None and what is wrong with it.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
@@ -223,6 +223,6 @@ def parse_number(written: str) -> tuple[str | None, str]:
     return f"{found.group(1)}RR{found.group(2)}", ""
 
 
-def split_languages(name: str) -> list[str]:
+def split_bilingual_name(name: str) -> list[str]:
     """The names in a bilingual one: ``English name / Nom français``; at least one, empty for nothing."""
     return [part for each in _BETWEEN_LANGUAGES.split(name) if (part := " ".join(each.split()))] or [""]

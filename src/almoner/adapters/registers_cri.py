@@ -19,10 +19,10 @@ from almoner.adapters.registers_values import (
     ValueReader,
     distinct_names,
     drop_empty_facts,
-    quarantine_content,
-    safe_number,
+    redact_number,
+    rejected_row_content,
     single_line_address,
-    strip_contacts,
+    strip_contact_details,
 )
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
@@ -91,16 +91,16 @@ class CriReader:
                     if any(value is not None for value in row):
                         found = _entry(line, row, columns, place, reading)
                         if isinstance(found, RejectedRow):
-                            reading.discard_unreadable()
+                            reading.discard_unreadable_values()
                         yield found
-                        yield from reading.take_unreadable(line)
+                        yield from reading.pop_unreadable_values(line)
 
 
 @contextmanager
 def _seekable(file: SourceFile, limits: WorkbookLimits) -> Iterator[BinaryIO]:
     """The bytes where one can go back in them: a workbook is a zip, read from its end."""
     with SpooledTemporaryFile(_COPIED_IN_MEMORY) as copied:
-        content = file.binary()
+        content = file.open_binary()
         left = limits.unpacked
         while chunk := content.read(1 << 20):
             left -= len(chunk)
@@ -193,7 +193,7 @@ def _entry(
             name=name,
             display_name=to_title_case(name) if name.isupper() else None,
             other_names=distinct_names(name, re.split(r"[;|\n]", names if stated["Also Known As"] else "")),
-            description=strip_contacts(stated.get(OBJECTS, "")),
+            description=strip_contact_details(stated.get(OBJECTS, "")),
             types=["nonprofit"],
             active=active,
             address_line_1=single_line_address(stated["Primary Address"]),
@@ -207,7 +207,7 @@ def _entry(
             ),
         )
     known = number if _NUMBER.fullmatch(number) else None
-    return RejectedRow(line, reason, quarantine_content(RCN=safe_number(number), Name=name), file, known, name)
+    return RejectedRow(line, reason, rejected_row_content(RCN=redact_number(number), Name=name), file, known, name)
 
 
 def _text(value: Any) -> str:

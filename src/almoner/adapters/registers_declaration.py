@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from almoner.nonprofits.countries.domain import COUNTRIES
-from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format
+from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_number_format
 
 _MEMBERS: Final = frozenset({"code", "name", "english_name", "country_code", "characters", "shortest", "longest"})
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9-]{1,19}", re.ASCII)
@@ -35,7 +35,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
     code = table.get("code")
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         yield "registry.code is not 2 to 20 capital letters, digits and hyphens: give the registry one"
-    elif has_known_format(code):
+    elif has_known_number_format(code):
         yield f"registry.code {code} is known here and cannot be declared: say source.registry instead"
     for name in ("name", "english_name"):
         if not isinstance(stated := table.get(name), str) or not 1 <= len(stated.strip()) <= _LONGEST_NAME:

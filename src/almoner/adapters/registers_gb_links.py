@@ -12,7 +12,7 @@ from almoner.adapters.registers_tables import DelimitedTable
 from almoner.adapters.registers_values import ValueReader, clean_text
 from almoner.nonprofits.registers.domain import RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 
 CCEW, OSCR = "CCEW", "OSCR"
 _NO_CHARITY: Final = frozenset(("", "000000"))
@@ -46,7 +46,7 @@ class CharityMergersReader(_LinksReader):
         """One link for each merger between two registered charities."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, place=place)
-            columns = table.column_indexes(
+            columns = table.get_column_indexes(
                 "transferor_regno", "transferor_subno", "transferee_regno", "transferee_subno",
                 "date_property_transferred", "date_vesting_declaration", "date_merger_registered",
             )  # fmt: skip
@@ -69,7 +69,7 @@ class ReregistrationsReader(_LinksReader):
         """One link for each row."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, place=place)
-            old, new = table.column_indexes("Old charity number", "New charity number")
+            old, new = table.get_column_indexes("Old charity number", "New charity number")
             for row in table:
                 if isinstance(row, RejectedRow):
                     yield row
@@ -88,7 +88,7 @@ class DualRegistrationsReader(_LinksReader):
         """One link for each pair."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, place=place)
-            scottish, english = table.column_indexes("Scottish Charity Number", "E&W Charity Number")
+            scottish, english = table.get_column_indexes("Scottish Charity Number", "E&W Charity Number")
             for row in table:
                 if isinstance(row, RejectedRow):
                     yield row
@@ -117,10 +117,10 @@ def _link(
     if _COMPANY.fullmatch(to_written):
         yield UnnumberedRow(line, place)
         return
-    number, to_number = number_key(registry, written), number_key(to_registry, to_written)
+    number, to_number = parse_number_key(registry, written), parse_number_key(to_registry, to_written)
     if number is None or to_number is None:
         yield RejectedRow(line, f"{registry if number is None else to_registry} has no such number", "", place)
         return
     reading = ValueReader(place)
     yield RegisterLink(kind, registry, number, to_registry, to_number, reading.read_date("date", day))
-    yield from reading.take_unreadable(line)
+    yield from reading.pop_unreadable_values(line)

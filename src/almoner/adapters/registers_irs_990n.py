@@ -50,13 +50,15 @@ class Irs990NReader:
                 made = _entry(fields, reading)
                 if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.take_unreadable(line)
+                    yield from reading.pop_unreadable_values(line)
                     continue
-                reading.discard_unreadable()
+                reading.discard_unreadable_values()
                 # Of a row that is not understood nothing but the number is certainly not an officer's.
                 name = clean_text(fields[_NAME]) if len(fields) == FIELDS else ""
                 number = clean_text(fields[0])
-                yield irs.rejected_row(line, made, irs.leading_number(fields), file=place, number=number, name=name)
+                yield irs.build_rejected_row(
+                    line, made, irs.leading_number(fields), file=place, number=number, name=name
+                )
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
@@ -69,7 +71,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     if len(fields) - flags < _BEHIND_NAME:
         return "the row lacks fields behind the name"
     ein, year, name = clean_text(fields[0]), clean_text(fields[1]), clean_text("|".join(fields[_NAME:flags]))
-    if wrong := irs.row_problem(ein, name):
+    if wrong := irs.find_row_problem(ein, name):
         return wrong
     if not _YEAR.fullmatch(year):  # the newest year counts
         return "the tax year is no year"
@@ -81,10 +83,10 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
         return "the fields of the address are not in their places"
     city, state, zip_code, country, *further = reading.read_texts(columns).values()
     if not _COUNTRY.fullmatch(country):
-        reading.report_unreadable("COUNTRY", country)
+        reading.report_unreadable_value("COUNTRY", country)
         country = ""
     if small and small not in _FLAG:
-        reading.report_unreadable("GROSS_RECEIPTS_NORMALLY_SMALL", small)
+        reading.report_unreadable_value("GROSS_RECEIPTS_NORMALLY_SMALL", small)
         small = ""
     facts = {
         "TAX_YEAR": year,
@@ -97,9 +99,9 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     return RegisterEntry(
         number=ein,
         part=irs.WHOLE_PART,
-        name=irs.strip_name_care_of(name),
+        name=irs.strip_care_of_suffix(name),
         other_names=[other for other in map(irs.strip_care_of, further) if other and "@" not in other],
-        websites=() if irs.is_corrupt(website) else parse_websites(website),
+        websites=() if irs.has_invalid_characters(website) else parse_websites(website),
         city=city or None,
         state=state or None,
         postcode=irs.format_zip_code(zip_code),
@@ -139,4 +141,4 @@ def _read_day(column: str, text: str, reading: ValueReader) -> str | None:
 @lru_cache(maxsize=8192)
 def _iso_date(written: str) -> str | None:
     found = _DAY.fullmatch(written)
-    return irs.iso_date(found[3], int(found[1]), found[2]) if found else None
+    return irs.format_iso_date(found[3], int(found[1]), found[2]) if found else None

@@ -34,7 +34,7 @@ NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
 _LONGEST_AMOUNT: Final = 19
 _CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
 _NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
-_WITH_PERSONS: Final = (("STREET", irs.strip_care_of), ("SORT_NAME", irs.clean_second_name))
+_WITH_PERSONS: Final = (("STREET", irs.strip_care_of), ("SORT_NAME", irs.clean_second_name_line))
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
 """INCOME_CD, the size of a body: it orders those whose names match equally well."""
 
@@ -103,16 +103,18 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
             made = _entry(facts, reading)
             if isinstance(made, RegisterEntry):
                 yield made
-                yield from reading.take_unreadable(nth)
+                yield from reading.pop_unreadable_values(nth)
             else:
-                reading.discard_unreadable()
+                reading.discard_unreadable_values()
                 stated = facts.get
-                yield irs.rejected_row(nth, made, values, file=place, number=stated("EIN", ""), name=stated("NAME", ""))
+                yield irs.build_rejected_row(
+                    nth, made, values, file=place, number=stated("EIN", ""), name=stated("NAME", "")
+                )
         elif line.endswith(("\n", "\r")):
             if not line.isspace():
                 reason = f"the row has {len(fields)} fields, the header has {width}"
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
-                yield irs.rejected_row(nth, reason, irs.leading_number(fields), file=place, number=number)
+                yield irs.build_rejected_row(nth, reason, irs.leading_number(fields), file=place, number=number)
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
     if nth == 1:
@@ -191,8 +193,8 @@ def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
                 facts[column] = read
     for column, length in _CODES:
         if column in facts and not (len(facts[column]) == length and facts[column].isdigit()):
-            reading.report_unreadable(column, facts.pop(column))
-    facts["NAME"] = irs.strip_name_care_of(facts["NAME"])
+            reading.report_unreadable_value(column, facts.pop(column))
+    facts["NAME"] = irs.strip_care_of_suffix(facts["NAME"])
     for column, without_persons in _WITH_PERSONS:
         if column in facts and not (stored := without_persons(facts[column])):
             del facts[column]
@@ -205,7 +207,7 @@ def _ruling_month(facts: dict[str, Any], reading: ValueReader) -> datetime | Non
     ruling = facts.get("RULING", "")
     found = _first_of_month(ruling)
     if found is None and ruling.strip("0"):
-        reading.report_unreadable("RULING", facts.pop("RULING"))
+        reading.report_unreadable_value("RULING", facts.pop("RULING"))
     return found
 
 

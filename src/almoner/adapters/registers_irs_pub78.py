@@ -36,12 +36,12 @@ class IrsPub78Reader:
                 made = _entry(fields, reading)
                 if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.take_unreadable(line)
+                    yield from reading.pop_unreadable_values(line)
                     continue
-                reading.discard_unreadable()
+                reading.discard_unreadable_values()
                 whole = fields if len(fields) == FIELDS else irs.leading_number(fields)
                 name = clean_text(fields[1]) if len(fields) == FIELDS else ""
-                yield irs.rejected_row(line, made, whole, file=place, number=clean_text(fields[0]), name=name)
+                yield irs.build_rejected_row(line, made, whole, file=place, number=clean_text(fields[0]), name=name)
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
@@ -51,7 +51,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
             return f"the row has {len(fields)} fields, the list has {FIELDS}"
         fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name holds the sign that parts the fields
     ein, name = map(clean_text, fields[:2])
-    if wrong := irs.row_problem(ein, name):
+    if wrong := irs.find_row_problem(ein, name):
         return wrong
     city, state, country, codes = reading.read_texts(dict(zip(_OPTIONAL, fields[2:], strict=True))).values()
     facts: dict[str, object] = {"COUNTRY": country} if country else {}
@@ -60,7 +60,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     return RegisterEntry(
         number=ein,
         part=irs.WHOLE_PART,
-        name=irs.strip_name_care_of(name),
+        name=irs.strip_care_of_suffix(name),
         city=city or None,
         state=state or None,
         facts=facts,

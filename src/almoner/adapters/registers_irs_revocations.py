@@ -43,11 +43,11 @@ class IrsRevocationsReader:
                 made = _entry(fields, reading)
                 if isinstance(made, RegisterEntry):
                     yield made
-                    yield from reading.take_unreadable(line)
+                    yield from reading.pop_unreadable_values(line)
                     continue
-                reading.discard_unreadable()
+                reading.discard_unreadable_values()
                 name = clean_text(fields[1]) if len(fields) == FIELDS else ""
-                yield irs.rejected_row(
+                yield irs.build_rejected_row(
                     line, made, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
                 )
 
@@ -61,7 +61,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     if len(fields) != FIELDS:
         return f"the row has {len(fields)} fields, the list has {FIELDS}"
     ein, name = map(clean_text, fields[:2])
-    if wrong := irs.row_problem(ein, name):
+    if wrong := irs.find_row_problem(ein, name):
         return wrong
     optional = (*fields[2:_STREET], *fields[_STREET + 1 : -len(_DATES)])
     texts = reading.read_texts(dict(zip(_OPTIONAL, optional, strict=True)))
@@ -73,7 +73,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
             continue
         day = format_date(parse_date(written))
         if day is None and column == "POSTING_DATE":
-            reading.report_unreadable(column, written)
+            reading.report_unreadable_value(column, written)
             continue
         if day is None:  # whether it is revoked rests on the other two
             return f"{column} is no day like 15-NOV-2017"
@@ -84,7 +84,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
     return RegisterEntry(
         number=ein,
         part=irs.WHOLE_PART,
-        name=irs.strip_name_care_of(name),
+        name=irs.strip_care_of_suffix(name),
         other_names=(second,) if second else (),
         city=city or None,
         state=state or None,

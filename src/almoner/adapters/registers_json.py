@@ -45,7 +45,7 @@ class _BoundedStream:
         return chunk
 
 
-def read_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
+def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
     """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused when it is no JSON."""
     watched, depth = _BoundedStream(content), 0
     try:
@@ -60,11 +60,11 @@ def read_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
         raise ImportRefused(f"the file is no JSON, or was cut off ({type(error).__name__}): fetch it again") from error
 
 
-def read_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
+def read_array_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
     """The objects of one array with their plain members; None for an item that is no object. Raises ImportRefused."""
     depth, name = 0, ""
     item: dict[str, Any] | None = None
-    for event, value in read_events(content):
+    for event, value in read_json_events(content):
         if depth == 0 and event != "start_array":
             raise ImportRefused("the file is no JSON array: it is not this register, or its form has changed")
         if event == "map_key":

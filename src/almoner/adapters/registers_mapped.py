@@ -12,11 +12,11 @@ from almoner.adapters.registers_values import (
     ValueReader,
     distinct_names,
     drop_empty_facts,
-    is_damaged,
+    has_invalid_characters,
     parse_websites,
-    quarantine_content,
-    safe_number,
-    strip_persons,
+    redact_number,
+    rejected_row_content,
+    strip_person_names,
 )
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
@@ -56,9 +56,9 @@ class MappedReader:
                     continue
                 found = _row(line, record, self._mapping, place, reading)
                 if not isinstance(found, RegisterEntry):
-                    reading.discard_unreadable()
+                    reading.discard_unreadable_values()
                 yield found
-                yield from reading.take_unreadable(line)
+                yield from reading.pop_unreadable_values(line)
 
 
 def _decoder_of(encoding: str) -> Decode:
@@ -75,10 +75,10 @@ def _read_csv(
         decode=_decoder_of(mapping.encoding),
         place=place,
     )
-    columns = dict(zip(mapping.columns, table.column_indexes(*mapping.columns), strict=True))
+    columns = dict(zip(mapping.columns, table.get_column_indexes(*mapping.columns), strict=True))
     number = mapping.members["number"]
     if len(number.columns) == 1:
-        table.set_number_column(columns[number.columns[0]], partial(_key, mapping))
+        table.identify_rows_by_column(columns[number.columns[0]], partial(_key, mapping))
     for row in table:
         if isinstance(row, RejectedRow):
             yield row.line, row
@@ -91,7 +91,7 @@ def _key(mapping: RegisterMapping, number: str) -> str | None:
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
     checked = check_identifier(mapping.registry, number)
-    if mapping.declared_registry and not mapping.declared_registry.accepts_key(checked.key or ""):
+    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
         return None
     return checked.key if checked.verdict == "ok" else None
 
@@ -102,7 +102,7 @@ def _read_jsonl(
     decode, seen = _decoder_of(mapping.encoding), set[str]()
     paths = {column: column.split(".") for column in mapping.columns}
     lines = 0
-    for line, raw in enumerate(read_lines(file.binary()), start=1):
+    for line, raw in enumerate(read_lines(file.open_binary()), start=1):
         if raw is not None and not raw.strip():
             continue
         lines += 1
@@ -180,20 +180,20 @@ def _row(
         return UnnumberedRow(line, file, name)
     key = _key(mapping, _text(record, mapping.members["number"]))
     checked = check_identifier(mapping.registry, number)
-    if mapping.declared_registry and not mapping.declared_registry.accepts_key(checked.key or ""):
+    if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
         wrong = f"the number is none of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
         wrong = f"the number is none of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
     elif mapping.lists_organisations and not name:
         wrong = "the name is empty or damaged"
-    elif "active" in mapping.members and is_damaged(_text(written, mapping.members["active"])):
+    elif "active" in mapping.members and has_invalid_characters(_text(written, mapping.members["active"])):
         wrong = f"{' and '.join(mapping.members['active'].columns)} is damaged"
     else:
         try:
             return _entry(number, name, record, mapping, reading)
         except _UnknownValue as error:
             wrong = str(error)
-    return RejectedRow(line, wrong, quarantine_content(number=safe_number(number), name=name), file, key, name)
+    return RejectedRow(line, wrong, rejected_row_content(number=redact_number(number), name=name), file, key, name)
 
 
 class _UnknownValue(Exception):
@@ -266,7 +266,7 @@ def _flag(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
     if text in taking.no or (text and not taking.no):
         return False
     if text:
-        reading.report_unreadable(" and ".join(taking.columns), text)
+        reading.report_unreadable_value(" and ".join(taking.columns), text)
     return None
 
 
@@ -298,4 +298,4 @@ def _fact(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueRea
 
 def _line(text: str | None) -> str | None:
     """An address line, unless it names a person."""
-    return next(iter(strip_persons([text or ""])), None)
+    return next(iter(strip_person_names([text or ""])), None)

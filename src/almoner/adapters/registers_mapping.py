@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from almoner.adapters import registers_declaration
 from almoner.nonprofits.registers.domain import ImportRefused
-from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_format, number_key
+from almoner.nonprofits.registries.domain import DeclaredRegistry, has_known_number_format, parse_number_key
 
 Kind = Literal["text", "number", "list", "day", "flag", "fact"]
 
@@ -226,7 +226,7 @@ class _MappingParser:
         if not isinstance(code, str) or not code:
             self.say("source.registry is missing: name the registry by its code, as GET /v1/registries lists it (NPO)")
             return ""
-        if not has_known_format(code):
+        if not has_known_number_format(code):
             self.say(
                 f"source.registry {code} is no registry: use a code that GET /v1/registries lists, or declare it in "
                 "[registry]"
@@ -362,7 +362,7 @@ class _MappingParser:
             self.say(f"{column} is in personal.never and in personal.none: keep one of them")
 
     def _keys(self, registry: str, probes: Sequence[str]) -> frozenset[str]:
-        keys = {text: number_key(registry, text) for text in probes} if registry else {}
+        keys = {text: parse_number_key(registry, text) for text in probes} if registry else {}
         for text, key in keys.items():
             if key is None:
                 self.say(f"source.canaries: {text} is no number of {registry}")

@@ -17,8 +17,8 @@ from almoner.adapters.registers_values import (
     format_date,
     parse_date,
     parse_websites,
-    quarantine_content,
-    safe_number,
+    redact_number,
+    rejected_row_content,
     two_line_address,
 )
 from almoner.adapters.title_case import to_title_case
@@ -78,8 +78,8 @@ class NzcsReader:
 
 def _read_csv(file: SourceFile, place: int) -> Iterator[SourceRow]:
     table = DelimitedTable(file, number=_NUMBER, place=place)
-    table.set_number_column(table.column_indexes(*NEEDED)[0], _number)
-    columns = {name: at for name in sorted(READ_MEMBERS) if (at := table.find_column(name)) is not None}
+    table.identify_rows_by_column(table.get_column_indexes(*NEEDED)[0], _number)
+    columns = {name: at for name in sorted(READ_MEMBERS) if (at := table.find_column_index(name)) is not None}
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
@@ -92,7 +92,7 @@ def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
     seen: set[str] = set()
     nth = 0
     reading = ValueReader(place)
-    for nth, record in enumerate(read_records(file.binary(), READ_MEMBERS), start=1):
+    for nth, record in enumerate(read_records(file.open_binary(), READ_MEMBERS), start=1):
         seen.update(record)
         yield from _row(nth, {name: _text(value) for name, value in record.items()}, place, reading)
     if missing := [name for name in NEEDED if name not in seen]:
@@ -107,7 +107,7 @@ def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str,
     """
     path: list[str] = []  # the member that each open map is at; "*" for a list
     record: dict[str, Any] = {}
-    for event, value in registers_json.read_events(content):
+    for event, value in registers_json.read_json_events(content):
         if event == "map_key":
             path[-1] = value
         elif event == "start_map":
@@ -131,9 +131,9 @@ def _in_envelope(path: list[str]) -> bool:
 def _row(nth: int, stated: dict[str, str], file: int, reading: ValueReader) -> Iterator[SourceRow]:
     found = _entry(nth, reading.read_texts(stated), file, reading)
     if isinstance(found, RejectedRow):
-        reading.discard_unreadable()
+        reading.discard_unreadable_values()
     yield found
-    yield from reading.take_unreadable(nth)
+    yield from reading.pop_unreadable_values(nth)
 
 
 def _number(text: str) -> str | None:
@@ -173,7 +173,7 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
             facts=drop_empty_facts({**facts, "Country": "" if country.casefold() == "new zealand" else country}),
         )
     return RejectedRow(
-        nth, reason, quarantine_content(number=safe_number(number), Name=name), file, _number(number), name
+        nth, reason, rejected_row_content(number=redact_number(number), Name=name), file, _number(number), name
     )
 
 

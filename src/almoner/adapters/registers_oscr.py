@@ -19,7 +19,7 @@ from almoner.adapters.registers_values import ValueReader, format_date, parse_we
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 
 REGISTRY: Final = "OSCR"
 LIVE, FORMER = "live", "former"
@@ -68,8 +68,8 @@ class OscrReader:
         The former register alone is refused: it does not tell which of its numbers are in use again.
         """
         tables = [(DelimitedTable(file, number=_NUMBER, place=place), place) for place, file in enumerate(files)]
-        live = [found for found in tables if found[0].find_column(CEASED_DATE) is None]
-        former = [found for found in tables if found[0].find_column(CEASED_DATE) is not None]
+        live = [found for found in tables if found[0].find_column_index(CEASED_DATE) is None]
+        former = [found for found in tables if found[0].find_column_index(CEASED_DATE) is not None]
         if len(live) != 1 or len(former) > 1:
             raise ImportRefused(
                 "name the charity register, and with it at most the former charity register of the same day: "
@@ -87,28 +87,28 @@ class OscrReader:
 
 
 def _read_rows(table: DelimitedTable, place: int, part: str) -> Iterator[SourceRow]:
-    columns = dict(zip(NEEDED, table.column_indexes(*NEEDED), strict=True))
-    further = {name: table.find_column(name) for name in (*_FURTHER, *_FINANCE)}
+    columns = dict(zip(NEEDED, table.get_column_indexes(*NEEDED), strict=True))
+    further = {name: table.find_column_index(name) for name in (*_FURTHER, *_FINANCE)}
     columns |= {name: at for name, at in further.items() if at is not None}
-    table.set_number_column(columns["Charity Number"], partial(number_key, REGISTRY))
+    table.identify_rows_by_column(columns["Charity Number"], partial(parse_number_key, REGISTRY))
     reading = ValueReader(place)
     for row in table:
         if isinstance(row, RejectedRow):
             yield row
             continue
         reported = reading.read_texts({name: row.fields[at] for name, at in columns.items()})
-        key = number_key(REGISTRY, reported["Charity Number"])
+        key = parse_number_key(REGISTRY, reported["Charity Number"])
         if key is None:
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             name = registers_uk.clean_name(reported["Charity Name"])
             yield RejectedRow(row.line, "Charity Number is not SC and six digits", "", place, name=name)
             continue
         if not registers_uk.clean_name(reported["Charity Name"]):
-            reading.discard_unreadable()
+            reading.discard_unreadable_values()
             yield RejectedRow(row.line, "Charity Name is empty or damaged", key, place, key)
             continue
         yield _entry(key, part, reported, reading)
-        yield from reading.take_unreadable(row.line)
+        yield from reading.pop_unreadable_values(row.line)
 
 
 def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReader) -> RegisterEntry:
@@ -136,7 +136,7 @@ def _entry(key: str, part: str, reported: Mapping[str, str], reading: ValueReade
         postcode=place.postcode,
         registration_date=reading.read_date("Registered Date", reported["Registered Date"]),
         parent_number=_parent_number(key, reported),
-        prominence=registers_uk.prominence_of(income),
+        prominence=registers_uk.prominence_of_income(income),
         facts=_facts(reported, format_date(ceased), income, spent, reading),
         until=ceased,
     )
@@ -178,14 +178,14 @@ def _split_list(column: str, reported: Mapping[str, str], reading: ValueReader) 
     try:
         items = next(csv.reader([reported[column]], quotechar="'", skipinitialspace=True), [])
     except csv.Error:
-        reading.report_unreadable(column, reported[column])
+        reading.report_unreadable_value(column, reported[column])
         return []
     return [tidy for item in items if (tidy := " ".join(item.split()).strip("'"))]
 
 
 def _parent_number(key: str, reported: Mapping[str, str]) -> str | None:
     """The parent in this register; one in another register is a fact alone."""
-    parent = number_key(REGISTRY, reported["Parent charity number"])
+    parent = parse_number_key(REGISTRY, reported["Parent charity number"])
     return parent if parent != key else None
 
 

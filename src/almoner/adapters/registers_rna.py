@@ -19,9 +19,9 @@ from almoner.adapters.registers_values import (
     drop_empty_facts,
     format_date,
     parse_websites,
-    quarantine_content,
-    safe_number,
-    strip_contacts,
+    redact_number,
+    rejected_row_content,
+    strip_contact_details,
     two_line_address,
 )
 from almoner.nonprofits.registers import ports as registers_ports
@@ -84,20 +84,20 @@ class RnaReader:
         """The rows. Raises ImportRefused when a needed column is missing."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
-            needed = table.column_indexes(*NEEDED)
-            optional = [table.find_column(name) for name in OPTIONAL]
-            part = part_of_file(file.name)
-            table.set_number_column(needed[0], partial(_number, old=part.startswith("import")))
+            needed = table.get_column_indexes(*NEEDED)
+            optional = [table.find_column_index(name) for name in OPTIONAL]
+            part = register_part_of_file(file.name)
+            table.identify_rows_by_column(needed[0], partial(_number, old=part.startswith("import")))
             reading = ValueReader(place)
             for row in table:
                 if isinstance(row, RejectedRow):
                     yield row
                 else:
                     yield from _row(row, needed, optional, part, place, reading)
-                    yield from reading.take_unreadable(row.line)
+                    yield from reading.pop_unreadable_values(row.line)
 
 
-def part_of_file(name: str) -> str:
+def register_part_of_file(name: str) -> str:
     """What a file replaces, by its name: ``waldec``, ``import``, or ``waldec 75`` for a department's file."""
     kind = "import" if "import" in name.lower() else "waldec"
     department = _DEPARTMENT.search(name)
@@ -110,11 +110,11 @@ def _row(
     reported = _read_columns(row, (*needed, *optional), reading)
     number, title, old = reported["id"], reported["titre"], part.startswith("import")
     if not row.fields[needed[0]].strip():
-        reading.discard_unreadable()
+        reading.discard_unreadable_values()
         yield UnnumberedRow(row.line, file, title)
     elif wrong := _row_problem(number, title, reported["position"].upper(), old=old):
-        reading.discard_unreadable()
-        content, known = quarantine_content(id=safe_number(number), titre=title), _number(number, old=old)
+        reading.discard_unreadable_values()
+        content, known = rejected_row_content(id=redact_number(number), titre=title), _number(number, old=old)
         yield RejectedRow(row.line, wrong, content, file, known, title)
     else:
         yield from _build_entries(reported, part, reading)
@@ -138,7 +138,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
         part=part,
         name=title,
         other_names=distinct_names(title, [short]),
-        description=strip_contacts(purpose),
+        description=strip_contact_details(purpose),
         types=["nonprofit"] if recognised else ["social_impact"],
         active=POSITIONS[position] and ended is None,
         websites=parse_websites(site),

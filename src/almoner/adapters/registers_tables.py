@@ -113,7 +113,7 @@ class DelimitedTable:
         if not self.header:
             raise ImportRefused(f"{file.name} has no header: it is empty, or not text")
 
-    def column_indexes(self, *names: str | Sequence[str]) -> list[int]:
+    def get_column_indexes(self, *names: str | Sequence[str]) -> list[int]:
         """Where these columns are; several names are spellings of one column. Raises ImportRefused for missing ones."""
         folded = [name.casefold() for name in self.header]
         found: list[int] = []
@@ -133,11 +133,11 @@ class DelimitedTable:
             )
         return found
 
-    def set_number_column(self, at: int, key: Callable[[str], str | None]) -> None:
+    def identify_rows_by_column(self, at: int, key: Callable[[str], str | None]) -> None:
         """The column of the number: a row that cannot be taken apart behind it is still known by it."""
         self._key_at = at, key
 
-    def find_column(self, *spellings: str) -> int | None:
+    def find_column_index(self, *spellings: str) -> int | None:
         """Where a column is that not every file has."""
         folded = [name.casefold() for name in self.header]
         return next((folded.index(each.casefold()) for each in spellings if each.casefold() in folded), None)
@@ -205,7 +205,7 @@ class DelimitedTable:
         self._held.extendleft(reversed(lines))
 
     def _texts(self, file: SourceFile) -> Iterator[_Line]:
-        for number, raw in enumerate(read_lines(file.binary()), start=1):
+        for number, raw in enumerate(read_lines(file.open_binary()), start=1):
             if raw is None:
                 yield _Line(number, "", "the line is longer than a mebibyte")
                 continue

@@ -58,8 +58,8 @@ def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
     """The lines of an address, the last of which is its town, or its county after the town."""
     stored = [
         tidy
-        for line in registers_values.strip_persons(lines)
-        if (tidy := registers_values.strip_contacts(line).strip(" ,.;"))
+        for line in registers_values.strip_person_names(lines)
+        if (tidy := registers_values.strip_contact_details(line).strip(" ,.;"))
     ]
     code = _parse_postcode(postcode)
     if code is None and stored and (code := _parse_postcode(stored[-1])) is not None:
@@ -98,7 +98,7 @@ def _is_county(line: str) -> bool:
 
 def clean_free_text(text: str) -> str:
     """A text that people wrote, on one line, without e-mail addresses and telephone numbers."""
-    return registers_values.strip_contacts(" ".join(text.replace("`", "'").split()))
+    return registers_values.strip_contact_details(" ".join(text.replace("`", "'").split()))
 
 
 def clean_name(text: str) -> str:
@@ -118,7 +118,7 @@ def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
     return stored
 
 
-def prominence_of(income: int | None) -> int:
+def prominence_of_income(income: int | None) -> int:
     """0 to 9 by income."""
     return sum(income >= least for least in _INCOMES) if income else 0
 

@@ -124,7 +124,7 @@ def clean_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def is_damaged(text: str) -> bool:
+def has_invalid_characters(text: str) -> bool:
     """Whether it holds what was no text in the encoding of its file, or NUL."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
@@ -141,7 +141,7 @@ class ValueReader:
         self._place = place
         self._lost: list[tuple[str, str]] = []
 
-    def report_unreadable(self, column: str, text: str) -> None:
+    def report_unreadable_value(self, column: str, text: str) -> None:
         """The value of a column cannot be read."""
         self._lost.append((column, text))
 
@@ -150,7 +150,7 @@ class ValueReader:
         if not text or (found := parse_date(text)) is not None:
             return found if text else None
         if not _NO_DAY.fullmatch(text):
-            self.report_unreadable(column, text)
+            self.report_unreadable_value(column, text)
         return None
 
     def read_amount(self, column: str, text: str) -> int | None:
@@ -158,7 +158,7 @@ class ValueReader:
         if not text:
             return None
         if (found := parse_amount(text)) is None:
-            self.report_unreadable(column, text)
+            self.report_unreadable_value(column, text)
         return found
 
     def read_choice(self, column: str, text: str, known: Mapping[str, _Known]) -> _Known | None:
@@ -166,7 +166,7 @@ class ValueReader:
         if not text:
             return None
         if (found := known.get(text.casefold())) is None:
-            self.report_unreadable(column, text)
+            self.report_unreadable_value(column, text)
         return found
 
     def read_texts(self, values: dict[str, str]) -> dict[str, str]:
@@ -180,24 +180,24 @@ class ValueReader:
         """One value, as ``texts``."""
         if not text.isascii() or " " in text or not text.isprintable():
             text = clean_text(text)
-        if text and (is_damaged(text) or is_placeholder(text)):
-            self.report_unreadable(column, text)
+        if text and (has_invalid_characters(text) or is_placeholder(text)):
+            self.report_unreadable_value(column, text)
             return ""
         return text
 
-    def take_unreadable(self, line: int) -> Iterator[UnreadableValue]:
+    def pop_unreadable_values(self, line: int) -> Iterator[UnreadableValue]:
         """What could not be read of the row in this line."""
         if self._lost:
             lost, self._lost = self._lost, []
             for column, text in lost:
-                yield UnreadableValue(line, column, safe_example(text), self._place)
+                yield UnreadableValue(line, column, redact_value(text), self._place)
 
-    def discard_unreadable(self) -> None:
+    def discard_unreadable_values(self) -> None:
         """The row is rejected as a whole."""
         self._lost.clear()
 
 
-def safe_example(text: str) -> str:
+def redact_value(text: str) -> str:
     """What may be shown of a value that could not be read: nothing that may be a person or a contact."""
     if is_placeholder(text):
         return text
@@ -225,25 +225,25 @@ def parse_websites(text: str) -> list[str]:
     return found
 
 
-def strip_persons(lines: Iterable[str]) -> list[str]:
+def strip_person_names(lines: Iterable[str]) -> list[str]:
     """Address lines without empty ones, those that name a person ("care of"), and what does so at the end of others."""
     tidy = [_CARE_OF_BEHIND.sub("", " ".join(each.split())) for each in lines if each]
     return [line for line in tidy if line and "@" not in line and not _CARE_OF.match(line)]
 
 
-def strip_contacts(text: str) -> str:
+def strip_contact_details(text: str) -> str:
     """Free text without e-mail addresses and telephone numbers."""
     return _TELEPHONE.sub("", _MAIL.sub("", text)).strip() if "@" in text or "0" in text else text
 
 
 def single_line_address(address: str) -> str | None:
     """An address that lies in one column: its pieces between commas, without persons."""
-    return ", ".join(strip_persons(address.split(","))) or None
+    return ", ".join(strip_person_names(address.split(","))) or None
 
 
 def two_line_address(lines: Iterable[str]) -> tuple[str | None, str | None]:
     """The address lines of a record: the first, and the rest together."""
-    stored = strip_persons(lines)
+    stored = strip_person_names(lines)
     return (stored[0] if stored else None), (", ".join(stored[1:]) or None)
 
 
@@ -271,12 +271,12 @@ def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in facts.items() if value}
 
 
-def quarantine_content(**columns: str) -> str:
+def rejected_row_content(**columns: str) -> str:
     """The content of a row for quarantine: only columns that hold no personal data."""
     return "; ".join(f"{name}={value[:200]}" for name, value in columns.items() if value)
 
 
-def safe_number(text: str) -> str:
+def redact_number(text: str) -> str:
     """What stands in the place of a number, unless it may be anything else."""
     digits = sum(letter.isdecimal() for letter in text)
     return text[:40] if 2 * digits >= len(text) else "(no number)"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from almoner.validation.applications.documents.ports import ScannerUnavailable
+from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
 PORT: Final = 3310
 
@@ -27,13 +27,13 @@ class ClamdScanner:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 answer = await self._scan_stream(content)
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
-            raise ScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
+            raise MalwareScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
         verdict = answer.removeprefix("stream: ")
         if verdict == "OK":
             return None
         if verdict.endswith(_FOUND):
             return verdict.removesuffix(_FOUND) or "unnamed"
-        raise ScannerUnavailable(f"the scanner answered: {verdict[:200]}")
+        raise MalwareScannerUnavailable(f"the scanner answered: {verdict[:200]}")
 
     async def _scan_stream(self, content: AsyncIterator[bytes]) -> str:
         if self._host:

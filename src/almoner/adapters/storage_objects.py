@@ -14,7 +14,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from almoner.platform.files.storage import BlobMissing, ListedBlob, StorageUnavailable, TrashedBlob
-from almoner.platform.jobs.sidecar import run_detached
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024
@@ -38,7 +38,7 @@ class ObjectStorage:
             await obstore.put_async(self._store, _path(key), content, chunk_size=_PART, max_concurrency=1)
             if self._folder is not None:
                 file = self._folder / _path(key)
-                await run_detached(lambda: _flush_to_disk(file))
+                await run_in_detached_thread(lambda: _flush_to_disk(file))
 
     async def get(self, key: str) -> AsyncIterator[bytes]:
         """Its bytes, piece by piece."""

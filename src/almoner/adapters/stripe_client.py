@@ -53,7 +53,7 @@ class _Http(stripe.HTTPClient):
         self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
     ) -> tuple[bytes, int, Mapping[str, str]]:
         """One call. Raises APIConnectionError."""
-        if transactions.inside_transaction():
+        if transactions.is_inside_transaction():
             raise RuntimeError("Stripe was asked inside a transaction; ask it between two of them")
         self._identity.ensure_active()
         try:

@@ -20,15 +20,15 @@ class PaymentIntent(msgspec.Struct, frozen=True):
     last_payment_error: Any = None
 
 
-class SessionOwner(msgspec.Struct, frozen=True):
+class CheckoutSessionOwner(msgspec.Struct, frozen=True):
     """Of a Checkout Session that may be another product's, in whatever form: only what says whose it is."""
 
     object: Literal["checkout.session"]
     metadata: dict[str, Any] | None
 
 
-class SessionOwnerList(msgspec.Struct, frozen=True):
-    data: list[SessionOwner]
+class CheckoutSessionOwnerList(msgspec.Struct, frozen=True):
+    data: list[CheckoutSessionOwner]
 
 
 class CheckoutSession(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import country_of, years_of
+from almoner.adapters.watchlist_values import country_code_of, years_of
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -122,8 +122,8 @@ def _parse_entity(row: list[str], reported: _OfacFileSet) -> ListedEntity:
     names += _quoted_aliases(remarks)
     addresses = [_address(one) for one in reported.addresses.get(key, ()) if _has_address(one)]
     numbers = [] if kind == "person" else list(_numbers(remarks))
-    stated = [country_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
-    flag = country_of(row[8]) if row[8] else None
+    stated = [country_code_of(found[1].rstrip(".")) for part in remarks if (found := _OF_COUNTRY.match(part))]
+    flag = country_code_of(row[8]) if row[8] else None
     countries = [*stated, flag, *(one.country for one in addresses), *(country for _, country in numbers)]
     return ListedEntity(
         key=key,
@@ -154,7 +154,7 @@ def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     for part in remarks:
         found = _NUMBER.fullmatch(part.strip().rstrip("."))
         if found and not _NO_IDENTIFIER.search(found["label"]):
-            yield found["value"].strip(), country_of(found["country"]) if found["country"] else None
+            yield found["value"].strip(), country_code_of(found["country"]) if found["country"] else None
 
 
 def _has_address(row: Sequence[str]) -> bool:
@@ -164,6 +164,6 @@ def _has_address(row: Sequence[str]) -> bool:
 def _address(row: Sequence[str]) -> ListedAddress:
     """One address. Where the list leaves the country undetermined, a place that names one by itself tells it: Gaza."""
     if row[4] == _UNDETERMINED:
-        place = next((code for part in reversed(row[3].split(",")) if (code := country_of(part))), None)
+        place = next((code for part in reversed(row[3].split(",")) if (code := country_code_of(part))), None)
         return ListedAddress(", ".join(cell for cell in row[2:4] if cell), place)
-    return ListedAddress(", ".join(cell for cell in row[2:5] if cell), country_of(row[4]))
+    return ListedAddress(", ".join(cell for cell in row[2:5] if cell), country_code_of(row[4]))

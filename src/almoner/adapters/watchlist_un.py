@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import ParseError, iterparse
 
-from almoner.adapters.watchlist_values import country_of, years_of
+from almoner.adapters.watchlist_values import country_code_of, years_of
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -83,7 +83,7 @@ def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:
     if original := _text(element, "NAME_ORIGINAL_SCRIPT"):
         names.append(ListedName(original, "alias"))
     addresses = [found for one in element.iter(f"{element.tag}_ADDRESS") if (found := _address(one))]
-    stated = [country_of(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
+    stated = [country_code_of(one.text or "") for part in element.iter("NATIONALITY") for one in part.iter("VALUE")]
     countries = [*stated, *(one.country for one in addresses)]
     return ListedEntity(
         key=key,
@@ -109,7 +109,7 @@ def _address(element: Element) -> ListedAddress | None:
     parts = [_text(element, name) for name in ("STREET", "CITY", "STATE_PROVINCE", "ZIP_CODE", "COUNTRY")]
     if not any(parts):
         return None
-    return ListedAddress(", ".join(part for part in parts if part), country_of(parts[-1]))
+    return ListedAddress(", ".join(part for part in parts if part), country_code_of(parts[-1]))
 
 
 def _birth_years(element: Element) -> Iterator[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from almoner.adapters.watchlist_values import EntityBuilder, country_of, parse_date, read_rows, years_of
+from almoner.adapters.watchlist_values import EntityBuilder, country_code_of, parse_date, read_rows, years_of
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -90,12 +90,12 @@ def _parse_entity(row: Mapping[str, str]) -> ListedEntity:
     one.names += [ListedName(name, "alias") for name in map(_alias, row["alt_names"].split(";")) if name]
     for address in filter(None, map(str.strip, row["addresses"].split(";"))):
         *lines, country = (part.strip() for part in address.split(","))
-        known = country_of(country) if len(country) == 2 else None
+        known = country_code_of(country) if len(country) == 2 else None
         if lines:
             one.addresses.append(ListedAddress(", ".join(lines), known))
         one.countries.append(known)
     for column in ("nationalities", "citizenships", "vessel_flag"):
-        one.countries += [country_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
+        one.countries += [country_code_of(code) for code in re.split(r"[;,]", row.get(column, ""))]
     if kind != "person":
         one.identifiers += list(_organisation_numbers(row["ids"]))
     one.birth_years += years_of(row.get("dates_of_birth", ""))

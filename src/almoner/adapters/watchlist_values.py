@@ -84,7 +84,7 @@ _NAMES: Final = {country.name.casefold(): country.code for country in COUNTRIES.
 
 
 @lru_cache(maxsize=4096)
-def country_of(name: str) -> str | None:
+def country_code_of(name: str) -> str | None:
     """The three letters of a country by its English name or its code; None for what names none."""
     if (code := name.strip()) in COUNTRIES:
         return code
@@ -148,7 +148,7 @@ class EntityBuilder:
 
     def add_address(self, lines: Sequence[str], country: str) -> None:
         """One address, in lines."""
-        known = country_of(country)
+        known = country_code_of(country)
         self.countries.append(known)
         if text := ", ".join(line for line in lines if line):
             self.addresses.append(ListedAddress(text, known))

@@ -14,13 +14,13 @@ from almoner.access.keys import service as key_service
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
-from almoner.cli.caller import Caller, as_administrator
-from almoner.cli.database import in_transaction
+from almoner.cli.caller import Caller, run_as_administrator
+from almoner.cli.database import run_in_transaction
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Issuer
 from almoner.kit.text import to_one_line
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import images
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
@@ -36,7 +36,7 @@ PartnerId = Annotated[str, typer.Option("--partner", help="Partner ID, from `alm
 KeyId = Annotated[str, typer.Argument(help="Key ID, from `almoner keys list`.")]
 
 
-class Every(StrEnum):
+class RequestInterval(StrEnum):
     """How often a partner receives a donation request."""
 
     DAY = "day"
@@ -52,7 +52,7 @@ class KeyKind(StrEnum):
     SCIM = "scim"
 
 
-def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+def print_table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print columns, each as wide as its widest value. What others have typed forges no rows and moves no cursor."""
     lines = [list(titles), *([("-" if cell is None else to_one_line(str(cell))) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -60,7 +60,7 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def read_id(tx: Tx, type_: str, text: str) -> UUID:
+def parse_id(tx: Tx, type_: str, text: str) -> UUID:
     """The UUID of an identifier. Raises BadParameter with what one looks like."""
     found = tx.ids.parse(type_, text)
     if found is None:
@@ -68,9 +68,9 @@ def read_id(tx: Tx, type_: str, text: str) -> UUID:
     return found
 
 
-async def partner_of(tx: Tx, text: str) -> Partner:
+async def get_partner(tx: Tx, text: str) -> Partner:
     """The partner of an identifier. Raises BadParameter, NoSuchPartner."""
-    return Partner((await partner_service.get(tx, Partner(read_id(tx, "partner", text)))).id)
+    return Partner((await partner_service.get(tx, Partner(parse_id(tx, "partner", text)))).id)
 
 
 @partners.command("create")
@@ -79,14 +79,14 @@ def create_partner(name: Annotated[str, typer.Argument(help="The partner's name,
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str, str]:
         account = await partner_service.create(tx, name)
-        await officer.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+        await officer.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
         scope = Partner(account.id)
         await configurations.create_default(tx, scope)
-        _, secret = await api_keys.create(tx, scope, officer.by, "secret", "first", frozenset())
-        _, publishable = await api_keys.create(tx, scope, officer.by, "publishable", "first", frozenset())
+        _, secret = await api_keys.create(tx, scope, officer.audit_context, "secret", "first", frozenset())
+        _, publishable = await api_keys.create(tx, scope, officer.audit_context, "publishable", "first", frozenset())
         return tx.ids.text("partner", account.id), secret, publishable
 
-    partner_id, secret, publishable = as_administrator(use)
+    partner_id, secret, publishable = run_as_administrator(use)
     typer.echo(f"partner          {partner_id}")
     typer.echo(f"secret key       {secret}")
     typer.echo(f"publishable key  {publishable}")
@@ -105,11 +105,16 @@ def list_partners() -> None:
         found = await partner_service.list_accounts(tx)
         tested = await card_testing.active_alerts(tx)
         return [
-            [tx.ids.text("partner", one.id), one.name, iso(one.created_at), iso_or_none(tested.get(one.id))]
+            [
+                tx.ids.text("partner", one.id),
+                one.name,
+                iso_timestamp(one.created_at),
+                iso_timestamp_or_none(tested.get(one.id)),
+            ]
             for one in found
         ]
 
-    table(("partner", "name", "created", "card testing until"), in_transaction(use))
+    print_table(("partner", "name", "created", "card testing until"), run_in_transaction(use))
 
 
 @partners.command("brand")
@@ -128,24 +133,24 @@ def brand_partner(
         raise typer.BadParameter("give a colour, a logo or both, or --clear alone")
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, PartnerAccount]:
-        scope = Partner(read_id(tx, "partner", partner))
-        await officer.record(tx, scope.id, "partner.branded", partner, cleared=clear)
+        scope = Partner(parse_id(tx, "partner", partner))
+        await officer.record_audit_entry(tx, scope.id, "partner.branded", partner, cleared=clear)
         if clear:
             return partner, await partner_service.clear_brand(tx, scope)
         try:
-            image = await images.reencode(logo.read_bytes(), longest_side=LOGO_SIDE) if logo else None
+            image = await images.reencode_image(logo.read_bytes(), longest_side=LOGO_SIDE) if logo else None
             return partner, await partner_service.set_brand(tx, scope, colour=colour, logo=image)
         except FiletypeNotSupported:
             raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
 
-    name, account = as_administrator(use)
+    name, account = run_as_administrator(use)
     typer.echo(f"{name}  colour {account.brand_colour or '-'}  logo {'yes' if account.brand_logo else '-'}")
 
 
 @partners.command("receipt-issuer")
-def name_issuer(
+def set_receipt_issuer(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     name: Annotated[str | None, typer.Option(help='Name of the receipt issuer. Use "" for the partner itself.')] = None,
     prefix: Annotated[
@@ -158,21 +163,21 @@ def name_issuer(
     """
 
     async def use(tx: Tx, officer: Caller | None = None) -> tuple[str, Issuer]:
-        account = await partner_service.get(tx, Partner(read_id(tx, "partner", partner)))
+        account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
         try:
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         if officer is not None:
-            await officer.record(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
+            await officer.record_audit_entry(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
         return account.name, issuer
 
-    own, issuer = in_transaction(use) if name is None and prefix is None else as_administrator(use)
+    own, issuer = run_in_transaction(use) if name is None and prefix is None else run_as_administrator(use)
     typer.echo(f"issued by {issuer.name or own}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}")
 
 
 @partners.command("settings")
-def set_giving(
+def set_donation_settings(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     currency: Annotated[
         list[str] | None,
@@ -186,7 +191,8 @@ def set_giving(
         bool | None, typer.Option(help="Require a Gift Aid declaration for direct GBP donations to UK charities.")
     ] = None,
     request_every: Annotated[
-        Every | None, typer.Option("--request-interval", help="How often donation requests are sent to the partner.")
+        RequestInterval | None,
+        typer.Option("--request-interval", help="How often donation requests are sent to the partner."),
     ] = None,
     request_least: Annotated[
         int | None,
@@ -212,17 +218,19 @@ def set_giving(
     changed = {name: value for name, value in given.items() if value is not None}
 
     async def use(tx: Tx, officer: Caller | None = None) -> PartnerAccount:
-        scope = Partner(read_id(tx, "partner", partner))
+        scope = Partner(parse_id(tx, "partner", partner))
         if officer is None:
             return await partner_service.get(tx, scope)
         try:
             account = await partner_service.update_donation_settings(tx, scope, **changed)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
-        await officer.record(tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed)))
+        await officer.record_audit_entry(
+            tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed))
+        )
         return account
 
-    account = as_administrator(use) if changed else in_transaction(use)
+    account = run_as_administrator(use) if changed else run_in_transaction(use)
     typer.echo(
         f"settlement currencies {', '.join(account.settlement_currencies)}  "
         f"donor details {'shared' if account.shares_donor_details else 'not shared'}  "
@@ -246,16 +254,18 @@ def create_key(
     """Create a key. Its secret is shown only once."""
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        whose, scopes = await partner_of(tx, partner), frozenset(scope or ())
-        key, secret = await api_keys.create(tx, whose, officer.by, _KINDS[kind], name.strip(), scopes, by_name=True)
+        whose, scopes = await get_partner(tx, partner), frozenset(scope or ())
+        key, secret = await api_keys.create(
+            tx, whose, officer.audit_context, _KINDS[kind], name.strip(), scopes, by_name=True
+        )
         return tx.ids.text("apikey", key.id), secret
 
-    _show_key(*as_administrator(use))
+    _show_key(*run_as_administrator(use))
 
 
 def _columns(key: keys_domain.ApiKey) -> list[object]:
     moments = (key.created_at, key.expires_at, key.revoked_at, key.last_used_at)
-    return [key.kind, key.name, f"...{key.hint}", ",".join(sorted(key.scopes)), *map(iso_or_none, moments)]
+    return [key.kind, key.name, f"...{key.hint}", ",".join(sorted(key.scopes)), *map(iso_timestamp_or_none, moments)]
 
 
 @keys.command("list")
@@ -263,11 +273,11 @@ def list_keys(partner: PartnerId) -> None:
     """List a partner's keys, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        found = await key_service.of_partner(tx, await partner_of(tx, partner))
+        found = await key_service.list_of_partner(tx, await get_partner(tx, partner))
         return [[tx.ids.text("apikey", one.id), *_columns(one)] for one in found]
 
     titles = ("key", "kind", "name", "ends in", "scopes", "created", "expires", "revoked", "last used")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @keys.command("rotate")
@@ -281,11 +291,11 @@ def rotate_key(
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        old = await key_service.get(tx, read_id(tx, "apikey", key))
-        made, secret = await api_keys.rotate(tx, officer.by, old, timedelta(hours=overlap_hours))
+        old = await key_service.get(tx, parse_id(tx, "apikey", key))
+        made, secret = await api_keys.rotate(tx, officer.audit_context, old, timedelta(hours=overlap_hours))
         return tx.ids.text("apikey", made.id), secret
 
-    _show_key(*as_administrator(use))
+    _show_key(*run_as_administrator(use))
 
 
 @keys.command("revoke")
@@ -293,10 +303,10 @@ def revoke_key(key: KeyId) -> None:
     """Revoke a key. It stops working within a second."""
 
     async def use(tx: Tx, officer: Caller) -> str:
-        await api_keys.revoke(tx, officer.by, await key_service.get(tx, read_id(tx, "apikey", key)))
+        await api_keys.revoke(tx, officer.audit_context, await key_service.get(tx, parse_id(tx, "apikey", key)))
         return key
 
-    typer.echo(f"{as_administrator(use)} has been revoked.")
+    typer.echo(f"{run_as_administrator(use)} has been revoked.")
 
 
 _KINDS: dict[KeyKind, keys_domain.Kind] = {

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.access import table
-from almoner.cli.caller import administrator
-from almoner.cli.database import with_database
-from almoner.cli.progress import Line
+from almoner.cli.access import print_table
+from almoner.cli.caller import administrator_lookup
+from almoner.cli.database import run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.activities import service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun
@@ -18,38 +18,38 @@ commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_hel
 
 
 @commands.command("apply")
-def apply() -> None:
+def apply_rules() -> None:
     """Tag all organisations by this version's rules.
 
     Imports tag the organisations that they load. Run this command after an upgrade that changed the tags or the rules.
     If it is interrupted, run it again. No events are sent, but the changes are shown in the history of each
     organisation.
     """
-    line = Line()
+    line = ProgressLine()
 
     def report(now: RetaggingRun) -> None:
         line.show(f"{now.organisations:,} organisations, {now.changed:,} changed")
 
     async def run(database: Database) -> RetaggingRun:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             await who(tx)  # refused before the minutes that it takes, and again when all is done
 
         async def record(tx: Tx, done: RetaggingRun) -> None:
             officer = await who(tx)
-            await officer.record(
+            await officer.record_audit_entry(
                 tx, DEPLOYMENT, "activities.applied", done.version, bodies=done.organisations, changed=done.changed
             )
 
         return await activities_flows.retag_organisations(database, report=report, record=record)
 
-    done = with_database(run)
+    done = run_with_database(run)
     line.clear()
     typer.echo(f"{done.organisations:,} organisations tagged by rules {done.version}: {done.changed:,} changed.")
 
 
 @commands.command("suggest")
-def suggest(
+def suggest_sub_tags(
     name: Annotated[str, typer.Argument(help="The name of the organisation.")],
     activities: Annotated[str, typer.Option(help="The organisation's own description of its activities.")] = "",
     objects: Annotated[str, typer.Option(help="The organisation's charitable objects.")] = "",
@@ -67,4 +67,4 @@ def suggest(
     for one in found:
         sub = SUB_TAGS[one.code]
         rows.append((sub.name, TAGS[sub.tag_id].name, one.code, f"{one.score:.2f}", ", ".join(one.reasons)))
-    table(titles, rows)
+    print_table(titles, rows)

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.access import read_id
-from almoner.cli.caller import Caller, as_operator
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, run_as_operator
 from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import service
-from almoner.validation.agents.domain import ContactRefused, OfficialContact
+from almoner.validation.agents.domain import OfficialContact, OfficialContactRefused
 
 commands = typer.Typer(help="Manage contact addresses for agent verification.", no_args_is_help=True)
 
@@ -38,14 +38,14 @@ def set_contact(
         raise typer.BadParameter(f"'{email}' is not an email address")
 
     async def use(tx: Tx, officer: Caller) -> str:
-        organisation_id = read_id(tx, "organisation", organisation)
+        organisation_id = parse_id(tx, "organisation", organisation)
         try:
-            asked = await service.set_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
+            asked = await service.set_official_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no organisation {organisation}") from None
-        except ContactRefused as error:
+        except OfficialContactRefused as error:
             raise typer.BadParameter(str(error)) from None
-        await officer.record(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
         return f"{email} is the contact of {organisation}; confirmation requests sent: {asked}."
 
-    typer.echo(as_operator("reviewer", use))
+    typer.echo(run_as_operator("reviewer", use))

@@ -6,28 +6,28 @@ from typing import Final
 
 import typer
 
-from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, exponent
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, currency_exponent
 
 _AMOUNT: Final = re.compile(r"\d{1,16}(\.\d{1,4})?", re.ASCII)
 
 
-def decimal(minor: int, currency: str) -> str:
+def format_decimal(minor: int, currency: str) -> str:
     """``1234`` ``GBP`` as ``12.34``; below zero with a minus."""
-    return f"{Decimal(minor).scaleb(-exponent(currency)):,f}"
+    return f"{Decimal(minor).scaleb(-currency_exponent(currency)):,f}"
 
 
-def amount(money: Money) -> str:
+def format_amount(money: Money) -> str:
     """``12.34 GBP``."""
-    return f"{decimal(money.minor, money.currency)} {money.currency}"
+    return f"{format_decimal(money.minor, money.currency)} {money.currency}"
 
 
-def read(text: str, currency: str) -> Money:
+def parse_amount(text: str, currency: str) -> Money:
     """What was typed, such as ``12.34`` and ``GBP``. Raises BadParameter."""
     if currency not in EXPONENTS:
         raise typer.BadParameter(f"{currency!r} is not an active ISO 4217 currency such as GBP")
-    minor = Decimal(text).scaleb(exponent(currency)) if _AMOUNT.fullmatch(text) else Decimal(0)
+    minor = Decimal(text).scaleb(currency_exponent(currency)) if _AMOUNT.fullmatch(text) else Decimal(0)
     if minor != int(minor) or not 1 <= minor <= MAX_MINOR:
         raise typer.BadParameter(
-            f"{text!r} is not an amount in {currency} such as {Decimal(123456).scaleb(-exponent(currency)):f}"
+            f"{text!r} is not an amount in {currency} such as {Decimal(123456).scaleb(-currency_exponent(currency)):f}"
         )
     return Money(int(minor), currency)

@@ -12,14 +12,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from almoner import settings
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.progress import Line
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.kit.ids import Ids
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.audit import log as audit
 from almoner.platform.audit import verification as audit_verification
-from almoner.platform.audit.chain import Chainer
+from almoner.platform.audit.chain import ChainBuilder
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database, Tx
@@ -36,14 +36,14 @@ _TO_BEGIN: Final = timedelta(hours=2)
 
 
 def _scope(ids: Ids, partner: str) -> UUID:
-    scope = audit_heads.scope_of(ids, partner)
+    scope = audit_heads.scope_from_name(ids, partner)
     if scope is None:
         raise NoSuchPartner(partner)
     return scope
 
 
 @commands.command("verify")
-def verify(
+def verify_log(
     partner: PartnerId = None,
     heads: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def verify(
         scopes += [] if partner else sorted(started.difference(scopes))
         return [await _proved(db, scope, there, started_at=scope in started) for scope in scopes]
 
-    proofs = with_database(prove)
+    proofs = run_with_database(prove)
     broken = sum(proof.broken is not None for proof in proofs)
     entries = sum(proof.entries for proof in proofs)
     if gone and entries:
@@ -96,7 +96,7 @@ async def _started(db: Database) -> set[UUID]:
 
 
 async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at: bool) -> ChainVerification:
-    line, started = Line(), time.monotonic()
+    line, started = ProgressLine(), time.monotonic()
     name = audit_heads.scope_name(db.deployment.ids, scope)
 
     def report(entries: int) -> None:
@@ -121,25 +121,25 @@ def list_entries(
         scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
         for entry in await audit.list_page(tx, scope, limit=limit):
             details = ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items())
-            words = [iso(entry.at), f"{entry.actor.kind} {entry.actor.id}", entry.action, entry.subject]
+            words = [iso_timestamp(entry.at), f"{entry.actor.kind} {entry.actor.id}", entry.action, entry.subject]
             typer.echo("  ".join([*words, entry.address or "-", details]).rstrip())
 
-    in_transaction(show)
+    run_in_transaction(show)
 
 
 @commands.command("public-key")
-def public_key() -> None:
+def print_public_key() -> None:
     """Print the public key (PEM) for verifying the log."""
 
     async def show(db: Database) -> bytes:
         public = audit_heads.signing_key(db.deployment.vault).public_key()
         return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
-    typer.echo(with_database(show).decode(), nl=False)
+    typer.echo(run_with_database(show).decode(), nl=False)
 
 
 @commands.command("sign")
-def sign() -> None:
+def sign_entries() -> None:
     """Sign and export the newest audit log entries.
 
     The signed heads (the hash of the newest entry of each partner's log) are written to the ALMONER_AUDIT_HEADS folder.
@@ -148,7 +148,7 @@ def sign() -> None:
     folder = settings.read_settings().audit_heads_folder
 
     async def sign_all(db: Database) -> int:
-        chainer = Chainer(db, Telemetry())
+        chainer = ChainBuilder(db, Telemetry())
         while await chainer.run_batch():
             pass
         async with db.write() as tx:
@@ -161,4 +161,4 @@ def sign() -> None:
             exported += more
         return exported
 
-    typer.echo(f"{with_database(sign_all)} signed heads exported to {folder}")
+    typer.echo(f"{run_with_database(sign_all)} signed heads exported to {folder}")

@@ -8,20 +8,20 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import decimal
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.progress import Line
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_decimal
+from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     MissingProviderPayout,
-    OpenReason,
+    OpenLineReason,
     Statement,
+    StatementError,
     StatementGap,
-    StatementRefused,
 )
 from almoner.giving.banking.bank_statements.flows import ImportProgress
 from almoner.giving.banking.payment_files import service as payment_files
@@ -49,7 +49,7 @@ def import_statement(
 
     All unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
     """
-    content, line = file.read_bytes(), Line()
+    content, line = file.read_bytes(), ProgressLine()
     ours = settings.read_settings().bank_accounts
     own = payment_files.load_own_accounts(ours) if ours else None
 
@@ -59,7 +59,7 @@ def import_statement(
 
         async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
             named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
-            await officer.record(
+            await officer.record_audit_entry(
                 tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched
             )
 
@@ -72,7 +72,7 @@ def import_statement(
         async with database.read() as tx:
             return looked, len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
 
-    looked, gaps = with_database(use)
+    looked, gaps = run_with_database(use)
     line.clear()
     new = f"{looked.kept:,} new statement{'' if looked.kept == 1 else 's'}"
     typer.echo(f"{new}; {looked.lines:,} open lines checked, {looked.matched:,} matched.")
@@ -91,16 +91,16 @@ def list_lines(
     """List unmatched statement lines, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        return [_row(tx, one) for one in await bank_statements.newest_lines(tx, limit, every=every)]
+        return [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, every=every)]
 
     titles = ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
     why = _why(line.reason, line.booking_error) if line.reason else line.matched_as
-    amount = f"{decimal(moved.minor, moved.currency)} {moved.currency}"
+    amount = f"{format_decimal(moved.minor, moved.currency)} {moved.currency}"
     reported = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
     return [
         tx.ids.text(_TYPE, line.id),
@@ -112,8 +112,8 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     ]
 
 
-def _why(reason: OpenReason, refusal: str | None) -> str:
-    return f"{reason.sentence}: {refusal}" if reason is OpenReason.REFUSED and refusal else reason.sentence
+def _why(reason: OpenLineReason, refusal: str | None) -> str:
+    return f"{reason.sentence}: {refusal}" if reason is OpenLineReason.REFUSED and refusal else reason.sentence
 
 
 @commands.command("gaps")
@@ -126,17 +126,17 @@ def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of 
     async def use(tx: Tx) -> list[list[object]]:
         return [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)]
 
-    table(("statement", "account", "reference", "ends", "opening balance", "age"), in_transaction(use))
+    print_table(("statement", "account", "reference", "ends", "opening balance", "age"), run_in_transaction(use))
 
 
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
-    opens = f"{decimal(one.opening_minor, one.currency)} {one.currency}"
+    opens = f"{format_decimal(one.opening_minor, one.currency)} {one.currency}"
     named = tx.ids.text(_STATEMENT, one.id)
     return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d"]
 
 
 @commands.command("explain")
-def explain(
+def explain_discrepancy(
     what: Annotated[
         str,
         typer.Argument(
@@ -152,19 +152,23 @@ def explain(
         provider, by_provider, reference = what.partition("/")
         try:
             if by_provider:
-                await bank_statements.explain_report(tx, provider, reference, note=note.strip(), by=officer.id)
+                await bank_statements.record_payout_explanation(
+                    tx, provider, reference, note=note.strip(), by=officer.id
+                )
             else:
-                await bank_statements.explain_gap(tx, read_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id)
+                await bank_statements.record_gap_explanation(
+                    tx, parse_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id
+                )
         except NotFound:
-            raise StatementRefused(
+            raise StatementError(
                 f"{what} needs no explanation or does not exist: see `almoner bank-statements gaps` and "
                 "`provider-payouts`."
             ) from None
-        await officer.record(
+        await officer.record_audit_entry(
             tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
         )
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"{what} has been explained.")
 
 
@@ -177,17 +181,17 @@ def list_provider_payouts(
     async def use(tx: Tx) -> list[list[object]]:
         return [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)]
 
-    table(("provider payout", "settled", "age", "amount", "reason"), in_transaction(use))
+    print_table(("provider payout", "settled", "age", "amount", "reason"), run_in_transaction(use))
 
 
 def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
     paid = one.payout
-    amount = f"{decimal(paid.net_minor, paid.currency)} {paid.currency}"
+    amount = f"{format_decimal(paid.net_minor, paid.currency)} {paid.currency}"
     return [f"{one.provider}/{paid.reference}", one.settled_on, f"{(tx.now - one.since).days} d", amount, one.why]
 
 
 @commands.command("match")
-def match(
+def match_line(
     line: LineId,
     request: Annotated[
         str | None, typer.Option(help="Reference or ID of the donation request that the line pays.")
@@ -215,31 +219,31 @@ def match(
         try:
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
-            raise StatementRefused(f"There is no line {line} or no record {thing}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
+            raise StatementError(f"There is no line {line} or no record {thing}.") from None
+        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"{line} has been matched to {thing}.")
 
 
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
     match kind:
         case "donation":
-            await bank_statements.assign_to_donation(tx, line_id, read_id(tx, "donation", thing), by=by)
+            await bank_statements.assign_line_to_donation(tx, line_id, parse_id(tx, "donation", thing), by=by)
         case "payout":
-            await bank_statements.assign_to_disbursement(tx, line_id, read_id(tx, "disbursement", thing), by=by)
+            await bank_statements.assign_line_to_disbursement(tx, line_id, parse_id(tx, "disbursement", thing), by=by)
         case "report":
             provider, _, reference = thing.partition("/")
-            await bank_statements.assign_to_report(tx, line_id, provider, reference, by=by)
+            await bank_statements.assign_line_to_report(tx, line_id, provider, reference, by=by)
         case _:
             request_id = await donation_requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
-                raise StatementRefused(f"There is no donation request {thing}: see `almoner donation-requests list`.")
-            await bank_statements.assign_to_request(tx, line_id, request_id, by=by)
+                raise StatementError(f"There is no donation request {thing}: see `almoner donation-requests list`.")
+            await bank_statements.assign_line_to_request(tx, line_id, request_id, by=by)
 
 
 @commands.command("dismiss")
-def dismiss(line: LineId, note: Note) -> None:
+def dismiss_line(line: LineId, note: Note) -> None:
     """Dismiss a statement line, such as a bank fee.
 
     A dismissed line is not booked in the ledger.
@@ -249,12 +253,12 @@ def dismiss(line: LineId, note: Note) -> None:
         try:
             await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
         except NotFound:
-            raise StatementRefused(f"There is no line {line}.") from None
-        await officer.record(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
+            raise StatementError(f"There is no line {line}.") from None
+        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"{line} has been dismissed.")
 
 
 def _id(tx: Tx, line: str) -> UUID:
-    return read_id(tx, _TYPE, line)
+    return parse_id(tx, _TYPE, line)

@@ -21,7 +21,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import TokenRefused
 from almoner.access.people.domain import OperatorRole, Person
-from almoner.cli.database import with_database
+from almoner.cli.database import run_with_database
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
@@ -45,18 +45,22 @@ class Caller:
         return self.actor.id
 
     @property
-    def by(self) -> AuditContext:
+    def audit_context(self) -> AuditContext:
         """For what records itself."""
         return AuditContext(self.actor, socket.gethostname())
 
-    async def record(self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None) -> None:
+    async def record_audit_entry(
+        self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
+    ) -> None:
         """Write into the audit log what was done, in the transaction of it."""
         given: Details | None = details or None
-        await audit.record(tx, scope, self.actor, action, subject, address=self.by.address, details=given)
+        await audit.record_entry(
+            tx, scope, self.actor, action, subject, address=self.audit_context.address, details=given
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class ApprovedDecision:
     """What may be decided now. ``second``: who looked as well, and their note."""
 
     by: str
@@ -64,12 +68,12 @@ class Approved:
     second: tuple[str, str] | None = None
 
     @property
-    def people(self) -> int:
+    def decider_count(self) -> int:
         """How many decided, as the audit log has it: also when one was enough."""
         return 1 if self.second is None else 2
 
 
-def account() -> str:
+def machine_account() -> str:
     """The account of this machine that runs the command, whatever its environment says."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
@@ -77,37 +81,37 @@ def account() -> str:
         return f"uid {os.getuid()}"
 
 
-MACHINE: Final = Caller(Actor("machine", account()))
+MACHINE: Final = Caller(Actor("machine", machine_account()))
 
 
-def as_operator(role: OperatorRole, use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
+def run_as_operator(role: OperatorRole, use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
     """Let an operator with the role decide, in one transaction. Raises Refused."""
 
     async def inside(database: Database) -> Result:
         async with operator_transaction(database, role) as (tx, officer):
             return await use(tx, officer)
 
-    return with_database(inside)
+    return run_with_database(inside)
 
 
-def as_administrator(use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
+def run_as_administrator(use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
     """Let an administrator act, in one transaction; the machine's account before there is any operator."""
 
     async def inside(database: Database) -> Result:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             return await use(tx, await who(tx))
 
-    return with_database(inside)
+    return run_with_database(inside)
 
 
-async def administrator(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
+async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
     """Who administers, asked once; in each transaction they are known anew. The machine before there is any operator.
 
     Raises Refused.
     """
     async with database.read() as tx:
-        known = await operators.any_exists(tx)
+        known = await operators.has_any_operator(tx)
     return await _who(database, "administrator") if known else _machine
 
 
@@ -154,42 +158,42 @@ def _token() -> str:
 
 async def require_approval(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
-) -> Approved | str:
+) -> ApprovedDecision | str:
     """Two pairs of eyes, where an administrator asks for them; a sentence while the second one has to look.
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
     if not await operators.requires_dual_control(tx):
-        return Approved(officer.id, note)
+        return ApprovedDecision(officer.id, note)
     return await require_two_people(tx, officer, role, action, subject, seen, note, scope)
 
 
 async def require_two_people(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
-) -> Approved | str:
+) -> ApprovedDecision | str:
     """Two pairs of eyes, whatever an administrator asks for; a sentence while the second one has to look.
 
     ``seen``: the fingerprint of what there was to see. Raises Refused when the first look is the officer's own.
     """
     if officer.person is None:
-        return Approved(officer.id, note)
+        return ApprovedDecision(officer.id, note)
     approval = await operators.record_approval(tx, officer.person, action, subject, seen, note, role)
     if approval.second is None:
-        await officer.record(tx, scope, action, subject, look=1)
+        await officer.record_audit_entry(tx, scope, action, subject, look=1)
         return (
             f"Confirmed by {officer.person.shown_name} (1 of 2); a second operator with the role {role} must run "
             f"the same command before {approval.expires_at:%Y-%m-%d %H:%M} UTC."
         )
-    return Approved(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
+    return ApprovedDecision(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))
 
 
-async def ensure_apart(tx: Tx, officer: Caller, *others: str | None) -> None:
+async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
     """The officer is another pair of eyes than these, whom decisions bear. Raises Refused."""
     if officer.person is not None:
-        await operators.ensure_independent(tx, officer.person, [other for other in others if other])
+        await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
 
 
-async def display_names(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
+async def display_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
     """How to show who decided: operators by name beside their identifier, others as they are kept."""
-    names = await operators.find_names(tx, deciders)
+    names = await operators.find_display_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

@@ -10,7 +10,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
-class Joined:
+class JoinedTransport:
     """A transport that holds what is written until the next write, at most until the loop's next turn."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -51,4 +51,4 @@ class JoiningProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
-        super().connection_made(cast("asyncio.Transport", Joined(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", JoinedTransport(transport, self.loop)))

@@ -21,7 +21,7 @@ _SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie 
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """``seconds``: within which a head is complete, and so many times ``body_rate`` bytes of a body have come."""
 
     connections: int
@@ -31,7 +31,7 @@ class Limits:
     body_rate: int = 1000
 
     @classmethod
-    def of_this_process(cls) -> Self:
+    def for_this_process(cls) -> Self:
         """Half of the file descriptors are for connections, half of those for one address; the others stay for us."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 2 * _MOST_CONNECTIONS
@@ -43,15 +43,15 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Connections:
+class OpenConnections:
     """The open connections of a process, by address. Those that ask for nothing make room for new ones."""
 
-    limits: Limits = field(default_factory=Limits.of_this_process)
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits.for_this_process)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
     count: int = 0
     _peers: "dict[str, dict[BoundedProtocol, None]]" = field(default_factory=dict)
 
-    def admit(self, protocol: "BoundedProtocol") -> bool:
+    def try_add(self, protocol: "BoundedProtocol") -> bool:
         """Count a new connection; False when there is no room for it."""
         near = client_network(protocol.address)
         peer = self._peers.get(near, {})
@@ -66,7 +66,7 @@ class Connections:
             self.count += 1
         return room
 
-    def forget(self, protocol: "BoundedProtocol") -> None:
+    def remove(self, protocol: "BoundedProtocol") -> None:
         """It has ended, if it was admitted."""
         near = client_network(protocol.address)
         peer = self._peers.get(near, {})
@@ -76,19 +76,19 @@ class Connections:
             if not peer:
                 del self._peers[near]
 
-    def sweep(self, now: float) -> None:
+    def close_overdue(self, now: float) -> None:
         """End what has taken too long. ``now``: the loop's time."""
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
-            if protocol.overdue(now):
+            if protocol.is_overdue(now):
                 protocol.transport.abort()
 
     def _make_room(self, peer: "dict[BoundedProtocol, None]") -> bool:
         """End the oldest connection that has not asked yet, else the oldest that waits for its next request."""
-        resting = [protocol for protocol in peer if not protocol.busy]
-        last = next((protocol for protocol in resting if protocol.attempt), resting[0] if resting else None)
+        resting = [protocol for protocol in peer if not protocol.is_busy]
+        last = next((protocol for protocol in resting if protocol.is_awaiting_head), resting[0] if resting else None)
         if last is None:
             return False
-        self.forget(last)
+        self.remove(last)
         last.transport.abort()
         return True
 
@@ -102,7 +102,7 @@ class Connections:
 class BoundedProtocol(JoiningProtocol):
     """uvicorn's protocol within limits. ``since``: when what it waits for from the client began to come."""
 
-    def __init__(self, connections: Connections, **given: Any) -> None:
+    def __init__(self, connections: OpenConnections, **given: Any) -> None:
         super().__init__(**given)
         self._open = connections
         self._limits = connections.limits
@@ -120,12 +120,12 @@ class BoundedProtocol(JoiningProtocol):
         return self.client[0] if self.client else ""
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request has begun that was not answered yet."""
         return not getattr(self.cycle, "response_complete", True)
 
     @property
-    def attempt(self) -> bool:
+    def is_awaiting_head(self) -> bool:
         """Whether a head has begun, or has never come."""
         return self.since is not None and not self._in_body
 
@@ -133,13 +133,13 @@ class BoundedProtocol(JoiningProtocol):
         """A client has come."""
         super().connection_made(transport)
         self.since = self.loop.time()
-        if not self._open.admit(self):
+        if not self._open.try_add(self):
             self._refused = True
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It has gone."""
-        self._open.forget(self)
+        self._open.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -175,7 +175,7 @@ class BoundedProtocol(JoiningProtocol):
         """Answer what is no HTTP."""
         self._refuse(IncorrectParams(msg))
 
-    def overdue(self, now: float) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Whether the client takes too long: to say what it wants, to send it, or to read the answer."""
         unread = self.transport.get_write_buffer_size()
         if not unread or unread != self._unread[0]:
@@ -188,7 +188,7 @@ class BoundedProtocol(JoiningProtocol):
             held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue or self.cycle.response_complete
             enough = held_up or self._received >= self._limits.seconds * self._limits.body_rate
         else:
-            enough = self.busy  # the next request's head, behind an answer that is under way
+            enough = self.is_busy  # the next request's head, behind an answer that is under way
         if enough:
             self.since, self._received = now, 0
         return not enough
@@ -196,7 +196,7 @@ class BoundedProtocol(JoiningProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer and close; what still comes is dropped for a while, or the client would not get to read the answer."""
         self._refused, self._in_body, self.since = True, False, self.loop.time()
-        if self.busy:
+        if self.is_busy:
             self.transport.abort()
             return
         request_id, body = new_request_id(), errors.body_of(problem)

@@ -18,40 +18,40 @@ from almoner.settings import Settings, build_deployment
 Result = TypeVar("Result")
 
 
-def with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
+def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
     """Run a use case that opens its own transactions. Raises MigrationRefused when the database is of another form."""
 
     async def inside(database: Database, _: CopyFinding) -> Result:
         return await use(database)
 
-    return with_found(inside)
+    return run_with_database_state(inside)
 
 
-def with_found(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """As ``with_database``, told what was found of the database: whether it is a copy."""
-    with local.completed(settings.read_settings()) as complete:
+def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
+    """As ``run_with_database``, told what was found of the database: whether it is a copy."""
+    with local.complete_settings(settings.read_settings()) as complete:
         return asyncio.run(_use(complete, use))
 
 
-def in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
+def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
     """Run a use case in one transaction."""
 
     async def inside(database: Database) -> Result:
         async with database.write() as tx:
             return await use(tx)
 
-    return with_database(inside)
+    return run_with_database(inside)
 
 
 async def _use(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
     (await migrations.state(complete.dsn)).refuse_unless_current()
     clock = BusinessClock(SystemClock())
-    database = await transactions.connect(complete.dsn, build_deployment(complete, clock), size=1)
+    database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)
     try:
         found = await copy_detection.inspect_for_command(database, build_storage(complete), complete.dsn)
         # A sandbox may live ahead of real time; what a command does happens at that time, too.
         async with database.read() as tx:
-            clock.set_ahead((await business_clock.read_offset(tx)).ahead)
+            clock.set_offset((await business_clock.read_offset(tx)).ahead)
         return await use(database, found)
     finally:
         await database.close()

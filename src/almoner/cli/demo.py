@@ -12,7 +12,7 @@ from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.caller import MACHINE
-from almoner.cli.demo_people import member_logins, operator_logins
+from almoner.cli.demo_people import prepare_member_logins, prepare_operator_logins
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
 from almoner.validation.applications.configurations import service as configurations
@@ -46,8 +46,8 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
             "dashboardUrl": f"{tx.links.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
     logins = known.get("logins") or {}
-    operators = await operator_logins(db, logins.get("operators", ()))
-    members = await member_logins(db, Partner(first.id), logins.get("members", ()))
+    operators = await prepare_operator_logins(db, logins.get("operators", ()))
+    members = await prepare_member_logins(db, Partner(first.id), logins.get("members", ()))
     return {**content, "logins": {"members": members, "operators": operators}}
 
 
@@ -55,7 +55,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
     """A new partner, as `almoner partners create` makes it."""
     account = await partners.create(tx, name)
     await configurations.create_default(tx, Partner(account.id))
-    await MACHINE.record(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
+    await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     return account
 
 
@@ -67,5 +67,7 @@ async def _key(
         key = await keys.find_by_secret(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:
             return known
-    _, secret = await api_keys.create(tx, Partner(account.id), MACHINE.by, kind, "demo", scopes, by_name=True)
+    _, secret = await api_keys.create(
+        tx, Partner(account.id), MACHINE.audit_context, kind, "demo", scopes, by_name=True
+    )
     return secret

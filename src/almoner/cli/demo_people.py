@@ -25,7 +25,7 @@ Login = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Demo:
+class DemoPerson:
     """Somebody of the demo. ``user_name`` is the e-mail address, too. ``app``: signs in by an authenticator as well."""
 
     user_name: str
@@ -36,40 +36,40 @@ class Demo:
 
 # Two reviewers and two of finance, so that what takes two can be tried out; the first one administers as well.
 DEMO_OPERATORS: Final = (
-    Demo("ada@operators.example", "Ada Operator", ("administrator", "finance", "reviewer")),
-    Demo("bo@operators.example", "Bo Operator", ("finance", "reviewer")),
+    DemoPerson("ada@operators.example", "Ada Operator", ("administrator", "finance", "reviewer")),
+    DemoPerson("bo@operators.example", "Bo Operator", ("finance", "reviewer")),
 )
 
 DEMO_MEMBERS: Final = (
-    Demo("olive@product.example", "Olive Owner", ("owner",)),
-    Demo("rory@product.example", "Rory Reader", ("read_only",), app=False),
+    DemoPerson("olive@product.example", "Olive Owner", ("owner",)),
+    DemoPerson("rory@product.example", "Rory Reader", ("read_only",), app=False),
 )
 
 
-async def member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
-    """The demo's members of a partner, as ``operator_logins``."""
-    return [(await login_of(db, member_realm(partner), demo, known))[1] for demo in DEMO_MEMBERS]
+async def prepare_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
+    """The demo's members of a partner, as ``prepare_operator_logins``."""
+    return [(await prepare_login(db, member_realm(partner), demo, known))[1] for demo in DEMO_MEMBERS]
 
 
-async def operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
+async def prepare_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
     """The demo's operators: what is known of them as far as it still opens something, and new for the rest."""
     logins = []
     for demo in DEMO_OPERATORS:
-        person, login = await login_of(db, OPERATORS, demo, known)
+        person, login = await prepare_login(db, OPERATORS, demo, known)
         before = next((one for one in known if one["userName"] == demo.user_name), {})
         logins.append({**login, "token": await _token(db, person, before.get("token"))})
     return logins
 
 
-async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login]) -> tuple[Person, Login]:
+async def prepare_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
     """One person of the demo, made the first time, with a password, and an authenticator app where the demo says so."""
     async with db.write() as tx:
-        person = await people.find_by_name(tx, realm, demo.user_name)
+        person = await people.find_by_user_name(tx, realm, demo.user_name)
         if person is None:
             profile = build_profile(demo.user_name, email=demo.user_name, name=demo.name)
             person = await people.create(tx, realm, profile, demo.roles)
             who, action = tx.ids.text(realm.id_type, person.id), f"{realm.id_type}.invited"  # as the commands record it
-            await audit.record(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
+            await audit.record_entry(tx, realm.id, MACHINE.actor, action, who, details={"roles": sorted(demo.roles)})
         url = f"{tx.links.pages}{security_emails.account_path(tx.ids, realm)}/sign-in"
     login: Login = {"userName": demo.user_name, "url": url, "roles": list(demo.roles)}
     before: Mapping[str, Any] = next((one for one in known if one["userName"] == demo.user_name), {})
@@ -85,7 +85,7 @@ async def login_of(db: Database, realm: Realm, demo: Demo, known: Sequence[Login
 
 async def _opens(db: Database, person: Person, password: str) -> bool:
     async with db.read() as tx:
-        stored = await passwords.of_person(tx, person)
+        stored = await passwords.find_by_person(tx, person)
     return await passwords.verify_password(db.deployment.vault, stored, password)
 
 
@@ -97,7 +97,7 @@ async def _shows(db: Database, person: Person, app: str | None) -> bool:
 async def _set_password(db: Database, person: Person, password: str) -> None:
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
-        await passwords.store_password(tx, person, hashed, MACHINE.by)
+        await passwords.store_password(tx, person, hashed, MACHINE.audit_context)
 
 
 async def _add_app(db: Database, person: Person) -> str:
@@ -108,7 +108,7 @@ async def _add_app(db: Database, person: Person) -> str:
         earlier = pyotp.TOTP(secret, interval=STEP_SECONDS).at(
             tx.real_now, counter_offset=-1
         )  # the code of now is left
-        await authenticators.confirm_setup(tx, person, earlier, MACHINE.by)
+        await authenticators.confirm_setup(tx, person, earlier, MACHINE.audit_context)
     return secret
 
 
@@ -119,5 +119,5 @@ async def _token(db: Database, person: Person, known: str | None) -> str | None:
         with suppress(TokenRefused):  # it expired, or was revoked
             if known and (await operators.authenticate(tx, known))[0].id == person.id:
                 return known
-        _, secret = await operators.create_token(tx, MACHINE.by, person, "demo", MAX_TOKEN_LIFETIME)
+        _, secret = await operators.create_token(tx, MACHINE.audit_context, person, "demo", MAX_TOKEN_LIFETIME)
     return secret

@@ -11,20 +11,20 @@ import typer
 
 from almoner import settings
 from almoner.cli import outputs
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount, decimal
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
-    Approved,
+    ApprovedDecision,
     Caller,
     Note,
-    as_operator,
-    display_names,
+    display_name_lookup,
     operator_transaction,
     require_approval,
     require_two_people,
+    run_as_operator,
 )
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.progress import Line
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -32,7 +32,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     MAX_NOTE_LENGTH,
     MAX_REASON_LENGTH,
     Disbursement,
-    DisbursementRefused,
+    DisbursementError,
     DisbursementRules,
     DisbursementStatus,
     DisbursementTotals,
@@ -42,8 +42,8 @@ from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.giving.disbursing.remittances import service as remittances
 from almoner.giving.disbursing.remittances.domain import Remittance
 from almoner.kit.errors import NotFound
-from almoner.kit.language import nearest_offered
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.language import nearest_offered_language
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
@@ -54,19 +54,19 @@ DisbursementId = Annotated[str, typer.Argument(help="Disbursement ID, from `almo
 _SHOWN: Final = 100
 
 
-def rules() -> DisbursementRules:
+def disbursement_rules() -> DisbursementRules:
     """The smallest disbursement, from the settings."""
     return DisbursementRules(settings.read_settings().disbursement_min_donations)
 
 
 @commands.command("run")
-def run() -> None:
+def run_disbursements() -> None:
     """Send all disbursements that are ready.
 
     Shows which disbursements are still waiting, and why. In the sandbox, disbursements are confirmed immediately. In
     production, record the bank's confirmation with `almoner disbursements confirm`.
     """
-    line = Line()
+    line = ProgressLine()
 
     async def use(database: Database) -> tuple[RunResult, bool, list[tuple[str, str]]]:
         async with operator_transaction(database, "finance") as (_, officer):
@@ -74,10 +74,10 @@ def run() -> None:
 
         async def record(tx: Tx, ran: RunResult) -> None:
             sent = sum(sums.payouts for sums in ran.sent.values())
-            await officer.record(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
+            await officer.record_audit_entry(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
         reported = await disbursements_flows.run_disbursements(
-            database, rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
+            database, disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
         )
         ids = database.deployment.ids
         return (
@@ -86,7 +86,7 @@ def run() -> None:
             [(ids.text("disbursement", one), stated) for one, stated in reported.refused],
         )
 
-    ran, sandbox, refused = with_database(use)
+    ran, sandbox, refused = run_with_database(use)
     line.clear()
     if not ran.sent:
         typer.echo("Nothing was sent.")
@@ -101,7 +101,7 @@ def run() -> None:
 
 
 def _in_words(sums: DisbursementTotals) -> str:
-    whole = f"{decimal(sums.minor, sums.currency)} {sums.currency}"
+    whole = f"{format_decimal(sums.minor, sums.currency)} {sums.currency}"
     return f"{whole} in {_many(sums.payouts, 'disbursement')} with {_many(sums.donations, 'donation')}"
 
 
@@ -123,7 +123,7 @@ def list_disbursements(
         return [await _row(tx, payout) for payout in await disbursements.newest_disbursements(tx, wanted, limit)]
 
     titles = ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 def _status(text: str | None) -> DisbursementStatus | None:
@@ -137,8 +137,8 @@ def _status(text: str | None) -> DisbursementStatus | None:
 
 async def _row(tx: Tx, payout: Disbursement) -> list[object]:
     organisation = await organisations.get(tx, Partner(payout.partner_id), payout.organisation_id)
-    moments = map(iso_or_none, (payout.created_at, payout.sent_at, payout.paid_at))
-    standing = (amount(payout.money), payout.donations, payout.status, payout.waiting_reason)
+    moments = map(iso_timestamp_or_none, (payout.created_at, payout.sent_at, payout.paid_at))
+    standing = (format_amount(payout.money), payout.donations, payout.status, payout.waiting_reason)
     return [tx.ids.text("disbursement", payout.id), organisation.shown_name, *standing, *moments]
 
 
@@ -159,18 +159,21 @@ def show(
     async def use(database: Database) -> None:
         async with database.read() as tx:
             with _known(disbursement):
-                found = await disbursements.get(tx, ALL_PARTNERS, read_id(tx, "disbursement", disbursement))
+                found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
             await _describe(tx, found)
         if csv_file is not None:
             with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
-                written = await disbursements_flows.write_advice(database, found.id, opened)
+                written = await disbursements_flows.write_remittance_advice(database, found.id, opened)
             typer.echo(f"Wrote {_many(written, 'donation')} to {csv_file}.")
             return
-        table(disbursements_flows.COLUMN_TITLES, await disbursements_flows.preview_advice(database, found.id, _SHOWN))
+        print_table(
+            disbursements_flows.COLUMN_TITLES,
+            await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN),
+        )
         if found.donations > _SHOWN:
             typer.echo(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
 
-    with_database(use)
+    run_with_database(use)
 
 
 async def _describe(tx: Tx, found: Disbursement) -> None:
@@ -179,13 +182,13 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
     lines = {
         "organisation": f"{organisation.shown_name} ({tx.ids.text('organisation', organisation.id)})",
         "partner": tx.ids.text("partner", found.partner_id),
-        "amount": f"{amount(found.money)} from {_many(found.donations, 'donation')}",
+        "amount": f"{format_amount(found.money)} from {_many(found.donations, 'donation')}",
         "status": f"{found.status}{waits}",
         "end-to-end id": found.end_to_end_id,
-        "created": iso(found.created_at),
-        "sent": iso_or_none(found.sent_at),
-        "paid": iso_or_none(found.paid_at),
-        "returned": f"{iso(found.returned_at)}: {found.return_reason}" if found.returned_at else None,
+        "created": iso_timestamp(found.created_at),
+        "sent": iso_timestamp_or_none(found.sent_at),
+        "paid": iso_timestamp_or_none(found.paid_at),
+        "returned": f"{iso_timestamp(found.returned_at)}: {found.return_reason}" if found.returned_at else None,
     }
     for name, value in lines.items():
         if value:
@@ -193,7 +196,7 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
 
 
 @commands.command("remittance")
-def remittance(
+def write_remittance(
     disbursement: DisbursementId,
     pdf: Annotated[Path, typer.Option("--pdf", help="File to write. The file must not exist yet.")],
     language: Annotated[
@@ -209,7 +212,7 @@ def remittance(
     The statement lists the donations, the deductions and the total. Anonymous donors are not named. If you write the
     statement again, the document is identical.
     """
-    outputs.ensure_new(pdf)
+    outputs.ensure_new_file(pdf)
 
     async def use(database: Database) -> Remittance:
         papers = remittances.RemittanceDocuments(database.deployment)
@@ -221,12 +224,12 @@ def remittance(
         document = await papers.render(made)
         facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
         async with database.write() as tx:
-            await officer.record(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
-        outputs.write(pdf, document)
+            await officer.record_audit_entry(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
+        outputs.write_file(pdf, document)
         return made
 
-    made = with_database(use)
-    reported = f"{amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
+    made = run_with_database(use)
+    reported = f"{format_amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
     typer.echo(f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}.")
     if len(made.lines) < made.totals.gifts:
         typer.echo(
@@ -237,7 +240,7 @@ def remittance(
 
 def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
     """The requested language. Raises BadParameter."""
-    if language is None or nearest_offered(language, papers.languages) is not None:
+    if language is None or nearest_offered_language(language, papers.languages) is not None:
         return language
     raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.languages)}")
 
@@ -267,33 +270,39 @@ def confirm(
                 return stated
             confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
             people = 2 if stated and stated.second else 1
-            await officer.record(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
+            await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
         await disbursements_flows.propagate_status(database, confirmed)
         return confirmed
 
-    found = with_database(use)
+    found = run_with_database(use)
     if isinstance(found, str):
         typer.echo(found)
         return
-    typer.echo(f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}.")
+    typer.echo(
+        f"{disbursement} is {found.status}: {format_amount(found.money)} with {_many(found.donations, 'donation')}."
+    )
 
 
 async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaidConfirmation | str | None:
     """Who confirms; None when its file is enough, a sentence while a second person must confirm."""
-    held, seen = await disbursements.fingerprint_sent(tx, payout_id)
+    held, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
     if await payment_files.is_in_released_file(tx, payout_id):
         return None
     alone = _alone(held.money.currency)
     if held.money.minor <= alone:
         return PaidConfirmation(officer.id, alone, note)
     if not note:
-        raise DisbursementRefused(
-            f"{amount(held.money)} is more than one person may confirm: say with --note where you saw that the bank "
-            "paid it; then another finance operator runs the same command"
+        raise DisbursementError(
+            f"{format_amount(held.money)} is more than one person may confirm: say with --note where you saw that the "
+            "bank paid it; then another finance operator runs the same command"
         )
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await require_two_people(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
-    return PaidConfirmation(agreed.by, alone, agreed.note, agreed.second) if isinstance(agreed, Approved) else agreed
+    return (
+        PaidConfirmation(agreed.by, alone, agreed.note, agreed.second)
+        if isinstance(agreed, ApprovedDecision)
+        else agreed
+    )
 
 
 def _alone(currency: str) -> int:
@@ -320,13 +329,13 @@ def mark_returned(
         async with operator_transaction(database, "finance") as (tx, officer):
             with _known(disbursement):
                 returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
-            await officer.record(tx, returned.partner_id, "payout.returned", disbursement)
+            await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", disbursement)
         await disbursements_flows.propagate_status(database, returned)
         return returned
 
-    found = with_database(use)
+    found = run_with_database(use)
     typer.echo(
-        f"{disbursement} is {found.status}: {amount(found.money)} with {_many(found.donations, 'donation')}. "
+        f"{disbursement} is {found.status}: {format_amount(found.money)} with {_many(found.donations, 'donation')}. "
         "Disbursements to this organisation are on hold: find out why it was returned, then run "
         "`almoner disbursements release`."
     )
@@ -339,24 +348,24 @@ PartnerId = Annotated[
 
 
 @commands.command("hold")
-def hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
+def place_hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
     """Put disbursements to an organisation on hold."""
     reported = note.strip()
 
     async def use(tx: Tx, officer: Caller) -> None:
         with _found(organisation):
             scope, organisation_id = _whose(tx, partner, organisation)
-            await disbursements.hold_organisation(
-                tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=rules()
+            await disbursements.hold_disbursements(
+                tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
             )
-        await officer.record(tx, _audited(scope), "payouts.held", organisation)
+        await officer.record_audit_entry(tx, _audited(scope), "payouts.held", organisation)
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}.")
 
 
 @commands.command("release")
-def release(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
+def release_holds(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
     """Release all holds on an organisation.
 
     The next `almoner disbursements run` sends the disbursements. The person who placed a hold cannot release it on
@@ -374,21 +383,27 @@ def release(organisation: OrganisationId, note: Note, partner: PartnerId = None)
         agreed = await require_approval(
             tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, reported, of
         )
-        if not isinstance(agreed, Approved):
+        if not isinstance(agreed, ApprovedDecision):
             return agreed
         await disbursements.release_holds(
-            tx, scope, organisation_id, note=agreed.note, decided_by=agreed.by, rules=rules(), second=agreed.second
+            tx,
+            scope,
+            organisation_id,
+            note=agreed.note,
+            decided_by=agreed.by,
+            rules=disbursement_rules(),
+            second=agreed.second,
         )
-        await officer.record(tx, of, "payouts.released", organisation, people=agreed.people)
+        await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
         return f"Disbursements to {organisation} are released{whose}."
 
-    typer.echo(as_operator("finance", use))
+    typer.echo(run_as_operator("finance", use))
 
 
 def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
     """Whose gifts, and the nonprofit."""
-    scope = Partner(read_id(tx, "partner", partner)) if partner else ALL_PARTNERS
-    return scope, read_id(tx, "organisation", organisation)
+    scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
+    return scope, parse_id(tx, "organisation", organisation)
 
 
 def _audited(scope: Partner | AllPartners) -> UUID:
@@ -401,7 +416,7 @@ def _found(organisation: str) -> Iterator[None]:
     try:
         yield
     except NotFound:
-        raise DisbursementRefused(
+        raise DisbursementError(
             f"there is no organisation {organisation}; use --partner for one that a partner added"
         ) from None
 
@@ -412,17 +427,17 @@ def list_holds() -> None:
 
     async def use(tx: Tx) -> list[list[object]]:
         held = await disbursements.active_holds(tx)
-        by = await display_names(tx, [one.decided_by for one in held])
+        by = await display_name_lookup(tx, [one.decided_by for one in held])
         return [
             [
                 tx.ids.text("organisation", one.organisation_id),
                 tx.ids.text("partner", one.partner_id) if one.partner_id else "all",
-                *(iso(one.decided_at), by(one.decided_by), one.note),
+                *(iso_timestamp(one.decided_at), by(one.decided_by), one.note),
             ]
             for one in held
         ]
 
-    table(("organisation", "partner", "since", "by", "note"), in_transaction(use))
+    print_table(("organisation", "partner", "since", "by", "note"), run_in_transaction(use))
 
 
 @contextmanager
@@ -431,9 +446,7 @@ def _known(disbursement: str) -> Iterator[None]:
     try:
         yield
     except NotFound:
-        raise DisbursementRefused(
-            f"there is no disbursement {disbursement}: see `almoner disbursements list`"
-        ) from None
+        raise DisbursementError(f"there is no disbursement {disbursement}: see `almoner disbursements list`") from None
 
 
 def _id(database: Database, disbursement: str) -> UUID:

@@ -4,21 +4,21 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount
-from almoner.cli.caller import Caller, Note, as_operator, display_names
-from almoner.cli.database import in_transaction
-from almoner.cli.disbursements import rules
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount
+from almoner.cli.caller import Caller, Note, display_name_lookup, run_as_operator
+from almoner.cli.database import run_in_transaction
+from almoner.cli.disbursements import disbursement_rules
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import (
     DISPUTE,
     Dispute,
-    DisputeDecision,
-    DisputeRefused,
+    DisputeError,
+    DisputeOutcome,
     Outcome,
     RetryLater,
 )
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
@@ -43,7 +43,7 @@ def list_disputes(
             [
                 tx.ids.text(_TYPE, one.id),
                 one.opened_at.date(),
-                amount(one.money),
+                format_amount(one.money),
                 one.status,
                 one.reason,
                 _subject(tx, one),
@@ -51,7 +51,7 @@ def list_disputes(
             for one in found
         ]
 
-    table(("dispute", "opened", "amount", "status", "reason", "donation"), in_transaction(use))
+    print_table(("dispute", "opened", "amount", "status", "reason", "donation"), run_in_transaction(use))
 
 
 @commands.command("show")
@@ -59,34 +59,36 @@ def show(dispute: DisputeId) -> None:
     """Show a dispute and who bears the loss."""
 
     async def use(tx: Tx) -> list[tuple[str, object]]:
-        one = await disputes.get(tx, read_id(tx, _TYPE, dispute))
-        by = await display_names(tx, [one.decided_by])
+        one = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
+        by = await display_name_lookup(tx, [one.decided_by])
         facts: list[tuple[str, object]] = [
             ("donation", _subject(tx, one)),
-            ("amount", amount(one.money)),
+            ("amount", format_amount(one.money)),
             ("status", one.status),
             ("reason", one.reason),
             ("provider", one.provider),
             ("provider payment", one.provider_payment),
             ("provider dispute", one.provider_dispute),
-            ("opened", iso(one.opened_at)),
-            ("recorded", iso(one.received_at)),
-            ("decided", iso_or_none(one.decided_at)),
+            ("opened", iso_timestamp(one.opened_at)),
+            ("recorded", iso_timestamp(one.received_at)),
+            ("decided", iso_timestamp_or_none(one.decided_at)),
             ("decided by", by(one.decided_by)),
             ("note", one.note),
         ]
         if one.loss:
-            facts.append(("absorbed by us", amount(one.loss.absorbed)))
+            facts.append(("absorbed by us", format_amount(one.loss.absorbed)))
             facts.append(("already disbursed", "yes" if one.loss.disbursed else "no"))
-            facts.append(("recovered", amount(one.loss.recovered) if one.loss.recovered else None))
+            facts.append(("recovered", format_amount(one.loss.recovered) if one.loss.recovered else None))
         return [(name, value) for name, value in facts if value is not None]
 
-    for name, value in in_transaction(use):
+    for name, value in run_in_transaction(use):
         typer.echo(f"{name}: {value}")
 
 
 def _subject(tx: Tx, one: Dispute) -> str | None:
-    return tx.ids.optional("donation", one.donation_id) or tx.ids.optional("heldpayment", one.unallocated_payment_id)
+    return tx.ids.text_or_none("donation", one.donation_id) or tx.ids.text_or_none(
+        "heldpayment", one.unallocated_payment_id
+    )
 
 
 @commands.command("mark-won")
@@ -109,18 +111,18 @@ def mark_lost(dispute: DisputeId, note: Note) -> None:
 
 def _decide(dispute: str, outcome: Outcome, action: str, note: str) -> None:
     async def use(tx: Tx, officer: Caller) -> Dispute:
-        dispute_id = read_id(tx, _TYPE, dispute)
-        await officer.record(tx, DEPLOYMENT, action, dispute)
+        dispute_id = parse_id(tx, _TYPE, dispute)
+        await officer.record_audit_entry(tx, DEPLOYMENT, action, dispute)
         try:
             return await disputes.record_outcome(
-                tx, dispute_id, DisputeDecision(outcome, officer.id, note.strip()), rules()
+                tx, dispute_id, DisputeOutcome(outcome, officer.id, note.strip()), disbursement_rules()
             )
         except RetryLater:
-            raise DisputeRefused(
+            raise DisputeError(
                 "a refund or disbursement of this donation is in progress: try again in a minute"
             ) from None
 
-    typer.echo(f"{dispute} is {as_operator('finance', use).status}.")
+    typer.echo(f"{dispute} is {run_as_operator('finance', use).status}.")
 
 
 @commands.command("refresh")
@@ -131,9 +133,9 @@ def refresh(dispute: DisputeId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
-        found = await disputes.get(tx, read_id(tx, _TYPE, dispute))
+        found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
         await disputes.enqueue_refresh(tx, found.provider_payment)
-        await officer.record(tx, DEPLOYMENT, "dispute.asked", dispute)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", dispute)
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo("A worker will fetch the status from the provider.")

@@ -6,20 +6,20 @@ import typer
 
 from almoner import settings
 from almoner.backends import build_storage
-from almoner.cli.access import table
+from almoner.cli.access import print_table
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import with_database
+from almoner.cli.database import run_with_database
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import Blobs, TrashedBlob
+from almoner.platform.files.storage import BlobStore, TrashedBlob
 from almoner.validation.applications.documents import service as documents
 
 commands = typer.Typer(help="Restore deleted documents' files from the trash.", no_args_is_help=True)
 
 
 @commands.command("trash")
-def trash() -> None:
+def list_trash() -> None:
     """List files in the trash.
 
     These files do not belong to any document. Each file is deleted after 30 days.
@@ -28,12 +28,12 @@ def trash() -> None:
     async def found(database: Database) -> list[TrashedBlob]:
         return [lying async for lying in _blobs(database).list_trashed()]
 
-    lying = sorted(with_database(found), key=lambda one: (one.data_date, one.key))
-    table(("key", "since"), ((one.key, one.data_date.isoformat()) for one in lying))
+    lying = sorted(run_with_database(found), key=lambda one: (one.data_date, one.key))
+    print_table(("key", "since"), ((one.key, one.data_date.isoformat()) for one in lying))
 
 
 @commands.command("restore")
-def restore(key: Annotated[str, typer.Argument(help="Key of the file, from `almoner documents trash`.")]) -> None:
+def restore_file(key: Annotated[str, typer.Argument(help="Key of the file, from `almoner documents trash`.")]) -> None:
     """Restore a file from the trash.
 
     Before you run this command, restore the document of the file in the database.
@@ -46,12 +46,12 @@ def restore(key: Annotated[str, typer.Argument(help="Key of the file, from `almo
             raise NotFound(f"{key} is not in the trash: see `almoner documents trash`")
         await blobs.restore(lying[0])
         async with database.write() as tx:
-            await documents.record_untrashed(tx, key)
-            await MACHINE.record(tx, DEPLOYMENT, "documents.restore", key)
+            await documents.record_blob_purged(tx, key)
+            await MACHINE.record_audit_entry(tx, DEPLOYMENT, "documents.restore", key)
 
-    with_database(bring_back)
+    run_with_database(bring_back)
     typer.echo(f"{key} has been restored. If its document does not exist, it returns to the trash tomorrow.")
 
 
-def _blobs(database: Database) -> Blobs:
-    return Blobs(build_storage(settings.read_settings()), database.deployment.vault, database.deployment.identity)
+def _blobs(database: Database) -> BlobStore:
+    return BlobStore(build_storage(settings.read_settings()), database.deployment.vault, database.deployment.identity)

@@ -5,17 +5,17 @@ from uuid import UUID
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount, decimal, read
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount, format_decimal, parse_amount
+from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
+from almoner.cli.database import run_in_transaction, run_with_database
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, RequestPayment, RequestRefused
+from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, DonationRequestError, RequestPayment
 from almoner.giving.checkout.donation_requests.flows import RunResult
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 
@@ -25,7 +25,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 
 
 @commands.command("run")
-def run() -> None:
+def create_requests() -> None:
     """Create donation requests for completed periods.
 
     A worker also does this automatically every day after midnight UTC.
@@ -36,14 +36,16 @@ def run() -> None:
             pass  # refused before anybody is asked
 
         async def record(tx: Tx, ran: RunResult) -> None:
-            await officer.record(tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting)
+            await officer.record_audit_entry(
+                tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting
+            )
 
         ran = await donation_requests_flows.run_invoicing(database, record)
         return ran, [database.deployment.ids.text("donationrequest", one.id) for one in ran.made]
 
-    ran, ids = with_database(use)
+    ran, ids = run_with_database(use)
     for request_id, made in zip(ids, ran.made, strict=True):
-        typer.echo(f"{request_id}  {made.reference}  {amount(made.money)} for {made.donations:,} donations")
+        typer.echo(f"{request_id}  {made.reference}  {format_amount(made.money)} for {made.donations:,} donations")
     if not ran.made:
         typer.echo("No donation requests are due.")
     if ran.waiting:
@@ -61,15 +63,17 @@ def list_requests(limit: Limit = 100) -> None:
                 one.reference,
                 tx.ids.text("partner", one.partner_id),
                 one.status,
-                amount(one.money),
-                decimal(one.paid_minor, one.money.currency),
+                format_amount(one.money),
+                format_decimal(one.paid_minor, one.money.currency),
                 f"{one.donations:,}",
-                iso(one.due_at),
+                iso_timestamp(one.due_at),
             ]
             for one in await donation_requests.newest_requests(tx, None, limit)
         ]
 
-    table(("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), in_transaction(use))
+    print_table(
+        ("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), run_in_transaction(use)
+    )
 
 
 @commands.command("record-payment")
@@ -86,7 +90,7 @@ def record_payment(
     The payment is allocated to the donations of the request, oldest first. An overpayment is held until you apply or
     return it.
     """
-    paid = read(money, currency)
+    paid = parse_amount(money, currency)
 
     async def use(database: Database) -> RequestPayment:
         async with operator_transaction(database, "finance") as (tx, officer):
@@ -94,8 +98,11 @@ def record_payment(
 
         async def record(tx: Tx, made: RequestPayment) -> None:
             whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
-            reported = {"amount": amount(made.money), "over": decimal(made.overpaid_minor, made.money.currency)}
-            await officer.record(
+            reported = {
+                "amount": format_amount(made.money),
+                "over": format_decimal(made.overpaid_minor, made.money.currency),
+            }
+            await officer.record_audit_entry(
                 tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **reported
             )
 
@@ -104,12 +111,12 @@ def record_payment(
                 database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
             )
         except NotFound:
-            raise RequestRefused(_unknown(request)) from None
+            raise DonationRequestError(_unknown(request)) from None
 
-    made = with_database(use)
-    typer.echo(f"{amount(made.money)} has been recorded for {request}.")
+    made = run_with_database(use)
+    typer.echo(f"{format_amount(made.money)} has been recorded for {request}.")
     if made.overpaid_minor:
-        over = amount(Money(made.overpaid_minor, made.money.currency))
+        over = format_amount(Money(made.overpaid_minor, made.money.currency))
         typer.echo(f"{over} of it is an overpayment and is held: see `almoner donation-requests overpayments`.")
 
 
@@ -117,8 +124,8 @@ async def _request_id(tx: Tx, text: str) -> UUID:
     if (named := await donation_requests.find_by_reference(tx, text.upper())) is not None:
         return named
     if text.upper().startswith("ALM-"):
-        raise RequestRefused(_unknown(text))
-    return read_id(tx, "donationrequest", text)
+        raise DonationRequestError(_unknown(text))
+    return parse_id(tx, "donationrequest", text)
 
 
 def _unknown(request: str) -> str:
@@ -134,14 +141,14 @@ def list_overpayments(limit: Limit = 100) -> None:
             [
                 tx.ids.text("requestpayment", one.id),
                 tx.ids.text("donationrequest", one.request_id),
-                amount(Money(one.overpaid_minor, one.money.currency)),
+                format_amount(Money(one.overpaid_minor, one.money.currency)),
                 one.bank_reference,
-                iso(one.received_at),
+                iso_timestamp(one.received_at),
             ]
             for one in await donation_requests.held_overpayments(tx, limit)
         ]
 
-    table(("payment", "request", "overpaid", "bank reference", "received"), in_transaction(use))
+    print_table(("payment", "request", "overpaid", "bank reference", "received"), run_in_transaction(use))
 
 
 @commands.command("apply-overpayment")
@@ -157,25 +164,25 @@ def apply_overpayment(
 
     async def use(database: Database) -> RequestPayment:
         async with operator_transaction(database, "finance") as (tx, officer):
-            payment_id, request_id = read_id(tx, "requestpayment", payment), await _request_id(tx, request)
+            payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
         async def record(tx: Tx, part: RequestPayment) -> None:
             whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
-            paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": amount(_applied(part))}
-            await officer.record(tx, whose, "request.overpayment_applied", payment, **paid)
+            paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": format_amount(_applied(part))}
+            await officer.record_audit_entry(tx, whose, "request.overpayment_applied", payment, **paid)
 
         try:
             return await donation_requests_flows.apply_overpayment(
                 database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
             )
         except NotFound:
-            raise RequestRefused(f"there is no payment {payment}, or no donation request {request}") from None
+            raise DonationRequestError(f"there is no payment {payment}, or no donation request {request}") from None
 
-    part = with_database(use)
-    typer.echo(f"{amount(_applied(part))} has been applied to {request}.")
+    part = run_with_database(use)
+    typer.echo(f"{format_amount(_applied(part))} has been applied to {request}.")
     if part.overpaid_minor:
         typer.echo(
-            f"{amount(Money(part.overpaid_minor, part.money.currency))} is still held: "
+            f"{format_amount(Money(part.overpaid_minor, part.money.currency))} is still held: "
             "see `almoner donation-requests overpayments`."
         )
 
@@ -198,15 +205,15 @@ def return_overpayment(
     async def use(tx: Tx, officer: Caller) -> RequestPayment:
         try:
             returned = await donation_requests.return_overpayment(
-                tx, read_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
+                tx, parse_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
             )
         except NotFound:
-            raise RequestRefused(
+            raise DonationRequestError(
                 f"there is no payment {payment}: see `almoner donation-requests overpayments`"
             ) from None
         whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
-        await officer.record(tx, whose, "request.overpayment_returned", payment)
+        await officer.record_audit_entry(tx, whose, "request.overpayment_returned", payment)
         return returned
 
-    returned = as_operator("finance", use)
-    typer.echo(f"{amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned.")
+    returned = run_as_operator("finance", use)
+    typer.echo(f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned.")

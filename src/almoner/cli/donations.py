@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.access import read_id
-from almoner.cli.caller import Caller, as_operator
-from almoner.cli.disbursements import rules
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, run_as_operator
+from almoner.cli.disbursements import disbursement_rules
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
 from almoner.giving.checkout.donations.domain import Donation
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -30,20 +30,22 @@ def reassign(
     """
 
     async def use(tx: Tx, officer: Caller) -> Donation:
-        ids = read_id(tx, "donation", donation), read_id(tx, "organisation", organisation)
+        ids = parse_id(tx, "donation", donation), parse_id(tx, "organisation", organisation)
         why = note.strip()
         try:
-            given = await reassignments.reassign(
-                tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=rules()
+            given = await reassignments.reassign_donation(
+                tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=disbursement_rules()
             )
         except NotFound:
-            raise DisbursementRefused(
+            raise DisbursementError(
                 f"there is no donation {donation}: `almoner disbursements show` lists the donations of a disbursement"
             ) from None
         except UnknownOrganisation:
-            raise DisbursementRefused(f"there is no organisation {organisation}") from None
-        await officer.record(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
+            raise DisbursementError(f"there is no organisation {organisation}") from None
+        await officer.record_audit_entry(
+            tx, given.partner_id, "donation.reassigned", donation, organisation=organisation
+        )
         return given
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"{donation} has been reassigned to {organisation}.")

@@ -14,17 +14,17 @@ from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
 from almoner.cli.ports import PortBusy
-from almoner.giving.accounting.disputes.domain import DisputeRefused
-from almoner.giving.accounting.refunds.domain import RefundNotPossible
-from almoner.giving.accounting.settlements.domain import ClearRefused, ImportInterrupted, ReportRefused
-from almoner.giving.accounting.suspense.domain import DecisionRefused, NoSuchUnallocatedPayment
-from almoner.giving.banking.bank_statements.domain import StatementRefused
-from almoner.giving.banking.payment_files.domain import PaymentFileRefused
-from almoner.giving.checkout.donation_requests.domain import RequestRefused
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
-from almoner.giving.gift_aid.claims.domain import ClaimRefused
-from almoner.giving.gift_aid.declarations.domain import GiftAidRefused
+from almoner.giving.accounting.disputes.domain import DisputeError
+from almoner.giving.accounting.refunds.domain import RefundError
+from almoner.giving.accounting.settlements.domain import ClearExceptionError, ImportInterrupted, SettlementReportError
+from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, UnallocatedPaymentError
+from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.banking.payment_files.domain import PaymentFileError
+from almoner.giving.checkout.donation_requests.domain import DonationRequestError
+from almoner.giving.disbursing.disbursements.domain import DisbursementError
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
+from almoner.giving.gift_aid.claims.domain import GiftAidClaimError
+from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
@@ -35,28 +35,28 @@ from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 _PRINTED_AS_IS = (
-    ClaimRefused,
-    PaymentFileRefused,
-    DisputeRefused,
+    GiftAidClaimError,
+    PaymentFileError,
+    DisputeError,
     ExportFailed,
-    RefundNotPossible,
+    RefundError,
     DatabaseUnavailable,
     FetchRefused,
-    GiftAidRefused,
+    DeclarationError,
     MigrationRefused,
     ImportInterrupted,
     ImportRefused,
     NoSuchUnallocatedPayment,
-    ClearRefused,
-    DecisionRefused,
-    PayeeAccountRefused,
-    DisbursementRefused,
+    ClearExceptionError,
+    UnallocatedPaymentError,
+    PayeeAccountError,
+    DisbursementError,
     PortBusy,
     OperatorRefused,
-    ReportRefused,
-    RequestRefused,
+    SettlementReportError,
+    DonationRequestError,
     ReviewRefused,
-    StatementRefused,
+    StatementError,
     WatchlistRefused,
 )
 
@@ -69,10 +69,10 @@ _LISTED: dict[type[BaseException], str] = {
 }
 
 
-def explain(error: BaseException) -> str | None:
+def explain_error(error: BaseException) -> str | None:
     """What the error means and what to do about it; None when it is a defect, which deserves its traceback."""
     if isinstance(error, BaseExceptionGroup):
-        reported = [explain(one) for one in error.exceptions]
+        reported = [explain_error(one) for one in error.exceptions]
         return reported[0] if all(reported) else None
     if isinstance(error, settings.UnsafeSettings):
         return "\n  ".join(["Fix these settings:", *error.problems]) if error.problems[1:] else str(error)

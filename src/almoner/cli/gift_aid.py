@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.access import read_id
-from almoner.cli.caller import Caller, as_operator
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, run_as_operator
 from almoner.cli.gift_aid_claims import claims
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.declarations.domain import Declaration, GiftAidRefused
+from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso, parse_day_or_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_moment
 from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Manage Gift Aid declarations and claims.", no_args_is_help=True)
@@ -31,15 +31,15 @@ def cancel_declaration(
 
     async def use(tx: Tx, officer: Caller) -> Declaration:
         try:
-            cancelled = await gift_aid_claims.cancel_declaration(tx, read_id(tx, "giftaid", declaration), begins)
+            cancelled = await gift_aid_claims.cancel_declaration(tx, parse_id(tx, "giftaid", declaration), begins)
         except NotFound:
-            raise GiftAidRefused(f"there is no Gift Aid declaration {declaration}") from None
-        await officer.record(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
+            raise DeclarationError(f"there is no Gift Aid declaration {declaration}") from None
+        await officer.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
         return cancelled
 
-    cancelled = as_operator("finance", use)
+    cancelled = run_as_operator("finance", use)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
-    typer.echo(f"{declaration} does not cover donations made from {iso(cancelled.cancelled_from)}.")
+    typer.echo(f"{declaration} does not cover donations made from {iso_timestamp(cancelled.cancelled_from)}.")
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -9,22 +9,22 @@ from uuid import UUID
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import read
-from almoner.cli.caller import Caller, Note, as_operator
-from almoner.cli.database import in_transaction
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import parse_amount
+from almoner.cli.caller import Caller, Note, run_as_operator
+from almoner.cli.database import run_in_transaction
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
-    ClaimRefused,
     DraftResult,
     GiftAidClaim,
+    GiftAidClaimError,
     format_pounds,
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso, parse_day_or_moment
+from almoner.kit.time import iso_timestamp, parse_day_or_moment
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
@@ -44,7 +44,7 @@ Charity = Annotated[
 
 
 @claims.command("draft")
-def draft(
+def draft_claim(
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
         str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
@@ -63,21 +63,21 @@ def draft(
     year = _year_end(year_end)
 
     async def use(tx: Tx, officer: Caller) -> tuple[DraftResult, str | None, list[tuple[str, str]]]:
-        charity = read_id(tx, "organisation", organisation)
+        charity = parse_id(tx, "organisation", organisation)
         moment = tx.now if before is None else _moment(before)
         try:
             made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
         except NotFound:
-            raise ClaimRefused(f"there is no organisation {organisation}") from None
+            raise GiftAidClaimError(f"there is no organisation {organisation}") from None
         claim_id = None
         if made.claim is not None:
             claim_id = tx.ids.text(_TYPE, made.claim.id)
-            await officer.record(
+            await officer.record_audit_entry(
                 tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=made.claim.donations, charity=organisation
             )
         return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.reported) for one in made.left_out]
 
-    made, claim_id, left_out = as_operator("finance", use)
+    made, claim_id, left_out = run_as_operator("finance", use)
     for donation, reported in left_out[:_SHOWN]:
         typer.echo(f"Left out {donation}: {reported}")
     if len(left_out) > _SHOWN:
@@ -107,7 +107,7 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
     """List claims, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        whose = None if organisation is None else read_id(tx, "organisation", organisation)
+        whose = None if organisation is None else parse_id(tx, "organisation", organisation)
         return [
             [
                 tx.ids.text(_TYPE, one.id),
@@ -136,7 +136,7 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
         "paid",
         "reference",
     )
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @claims.command("adjustments")
@@ -147,7 +147,7 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
     """
 
     async def use(tx: Tx) -> list[list[object]]:
-        whose = None if organisation is None else read_id(tx, "organisation", organisation)
+        whose = None if organisation is None else parse_id(tx, "organisation", organisation)
         return [
             [
                 tx.ids.text("donation", one.donation_id),
@@ -155,16 +155,16 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
                 one.reason,
                 format_pounds(one.minor),
                 format_pounds(one.left_minor),
-                iso(one.created_at),
+                iso_timestamp(one.created_at),
             ]
             for one in await gift_aid_claims.newest_adjustments(tx, whose, limit)
         ]
 
-    table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), in_transaction(use))
+    print_table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), run_in_transaction(use))
 
 
 @claims.command("schedule")
-def schedule(
+def export_schedule(
     claim: ClaimId,
     out: Annotated[
         Path | None, typer.Option(help="File to write. The file must not exist yet. Default: standard output.")
@@ -176,18 +176,18 @@ def schedule(
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        written = await _known(claim, gift_aid_claims.schedule_csv(tx, read_id(tx, _TYPE, claim)))
-        await officer.record(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
+        written = await _known(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
+        await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
         return written
 
     if out is None:
-        typer.echo(as_operator("finance", use), nl=False)
+        typer.echo(run_as_operator("finance", use), nl=False)
         return
     try:
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
-            file.write(_or_nothing(out, lambda: as_operator("finance", use)))
+            file.write(_or_nothing(out, lambda: run_as_operator("finance", use)))
     except FileExistsError:
-        raise ClaimRefused(f"{out} already exists: name a new file") from None
+        raise GiftAidClaimError(f"{out} already exists: name a new file") from None
     typer.echo(f"Wrote the schedule to {out}. It names donors: delete it once you have submitted it.")
 
 
@@ -224,7 +224,7 @@ def mark_paid(
     note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
 ) -> None:
     """Record that HMRC has paid the charity."""
-    minor = None if amount is None else read(amount, CURRENCY).minor
+    minor = None if amount is None else parse_amount(amount, CURRENCY).minor
     noted = (note or "").strip() or None
     _move(
         claim, "gift_aid_claim.paid", lambda tx, one, by: gift_aid_claims.mark_paid(tx, one, minor, note=noted, by=by)
@@ -245,7 +245,7 @@ def mark_rejected(claim: ClaimId, note: Note) -> None:
 
 
 @claims.command("withdraw")
-def withdraw(claim: ClaimId, note: Note) -> None:
+def withdraw_claim(claim: ClaimId, note: Note) -> None:
     """Withdraw a draft claim.
 
     The donations in the claim can be claimed again.
@@ -259,11 +259,11 @@ def withdraw(claim: ClaimId, note: Note) -> None:
 
 def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[GiftAidClaim]]) -> None:
     async def use(tx: Tx, officer: Caller) -> GiftAidClaim:
-        moved = await _known(claim, move(tx, read_id(tx, _TYPE, claim), officer.id))
-        await officer.record(tx, DEPLOYMENT, action, claim)
+        moved = await _known(claim, move(tx, parse_id(tx, _TYPE, claim), officer.id))
+        await officer.record_audit_entry(tx, DEPLOYMENT, action, claim)
         return moved
 
-    moved = as_operator("finance", use)
+    moved = run_as_operator("finance", use)
     typer.echo(f"{claim} is {moved.status}. {_sums(moved)}")
 
 
@@ -271,7 +271,7 @@ async def _known(claim: str, asked: Awaitable[Found]) -> Found:
     try:
         return await asked
     except NotFound:
-        raise ClaimRefused(f"there is no claim {claim}: see `almoner gift-aid claims list`") from None
+        raise GiftAidClaimError(f"there is no claim {claim}: see `almoner gift-aid claims list`") from None
 
 
 def _year_end(text: str) -> AccountingYearEnd:

@@ -24,7 +24,7 @@ DATABASE = "almoner"
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class SandboxSecrets:
     """What a sandbox keeps to itself, in ``secrets.json`` beside its database."""
 
     master_key: str
@@ -32,7 +32,7 @@ class Secrets:
     app_password: str
 
     @classmethod
-    def of(cls, folder: Path) -> Self:
+    def load_or_create(cls, folder: Path) -> Self:
         """The secrets of the folder, made the first time."""
         file = folder / "secrets.json"
         if file.exists():
@@ -42,11 +42,11 @@ class Secrets:
             secrets.token_urlsafe(24),
             secrets.token_urlsafe(24),
         )
-        write_private(file, asdict(made))
+        write_private_json(file, asdict(made))
         return made
 
 
-def write_private(file: Path, content: dict[str, Any]) -> None:
+def write_private_json(file: Path, content: dict[str, Any]) -> None:
     """Write JSON that only its owner may read, all of it or nothing."""
     unfinished = file.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def write_private(file: Path, content: dict[str, Any]) -> None:
 
 
 @contextmanager
-def completed(settings: Settings) -> Iterator[Settings]:
+def complete_settings(settings: Settings) -> Iterator[Settings]:
     """The settings with all that a sandbox makes for itself; in production they are complete as they are.
 
     Without a database address the embedded server runs at least as long as the block. Raises DatabaseUnavailable.
@@ -70,12 +70,12 @@ def completed(settings: Settings) -> Iterator[Settings]:
     elif settings.database_url is not None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         with postgres.folder_lock(settings.data_dir):
-            master_key = settings.master_key or SecretStr(Secrets.of(settings.data_dir).master_key)
+            master_key = settings.master_key or SecretStr(SandboxSecrets.load_or_create(settings.data_dir).master_key)
         yield settings.model_copy(update={"master_key": master_key})
     else:
         with postgres.running_server(settings.data_dir, settings.pg_bin) as server:
             with postgres.folder_lock(server.home):
-                own = Secrets.of(server.home)
+                own = SandboxSecrets.load_or_create(server.home)
                 asyncio.run(_provide(server, own))
             yield settings.model_copy(
                 update={
@@ -86,13 +86,13 @@ def completed(settings: Settings) -> Iterator[Settings]:
             )
 
 
-async def keep_database(given: Settings, stop: asyncio.Event) -> None:
-    """Where ``completed`` started the embedded server: start it again when it has ended. Raises DatabaseUnavailable."""
+async def keep_database_running(given: Settings, stop: asyncio.Event) -> None:
+    """Start the embedded server of ``complete_settings`` again when it has ended. Raises DatabaseUnavailable."""
     if given.sandbox and given.database_url is None:
-        await postgres.keep_running(given.data_dir, given.pg_bin, stop)
+        await postgres.keep_server_running(given.data_dir, given.pg_bin, stop)
 
 
-async def _provide(server: postgres.PostgresServer, own: Secrets) -> None:
+async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None:
     """Two roles, the owner of the tables and the service's, and the database (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:

@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 
 import structlog
 
-from almoner.platform.observability.failures import failure_fields
-from almoner.platform.observability.log_lines import LogLines, encode_line
+from almoner.platform.observability.failures import failure_log_fields
+from almoner.platform.observability.log_lines import LogLineWriter, encode_line
 
 _LARGEST: Final = 10_000_000  # bytes
 _OLD_FILES: Final = 3
@@ -21,7 +21,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 class _Lines(logging.Handler):
     """Writes the records of the libraries: uvicorn, asyncio, aiohttp."""
 
-    def __init__(self, write: LogLines) -> None:
+    def __init__(self, write: LogLineWriter) -> None:
         super().__init__()
         self._write = write
 
@@ -38,14 +38,14 @@ class _Lines(logging.Handler):
             "message": message,
         }
         if record.exc_info and record.exc_info[1] is not None:
-            line |= failure_fields(record.exc_info[1])
+            line |= failure_log_fields(record.exc_info[1])
         self._write(line)
 
 
 class _Structured:
     """What structlog hands finished lines to."""
 
-    def __init__(self, write: LogLines) -> None:
+    def __init__(self, write: LogLineWriter) -> None:
         self._write = write
 
     def msg(self, line: str) -> None:
@@ -100,7 +100,7 @@ class LogFile:
         return self._file.with_name(f"{self._file.name}.{number}")
 
 
-def configure(write: LogLines, level: str) -> None:
+def configure_logging(write: LogLineWriter, level: str) -> None:
     """Send everything of at least this level to ``write``, which is given whole lines."""
     logging.basicConfig(level=_LEVELS[level], handlers=[_Lines(write)], force=True)
     structlog.configure(

@@ -9,12 +9,12 @@ from almoner.access.members.domain import MembershipState
 from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
-from almoner.cli.access import partner_of, read_id, table
-from almoner.cli.caller import Caller, as_administrator
-from almoner.cli.database import in_transaction
-from almoner.cli.named_members import Member, member_of
+from almoner.cli.access import get_partner, parse_id, print_table
+from almoner.cli.caller import Caller, run_as_administrator
+from almoner.cli.database import run_in_transaction
+from almoner.cli.named_members import Member, get_member_id
 from almoner.kit.text import to_one_line
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
 commands = typer.Typer(help="Manage partners' members, their roles and SSO.", no_args_is_help=True)
@@ -43,13 +43,13 @@ def add_member(
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        scope = await partner_of(tx, partner)
+        scope = await get_partner(tx, partner)
         person, link = await members.invite(
-            tx, scope, officer.by, email, name=name, user_name=user_name, roles=_roles(role)
+            tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
         )
         return await _shown(tx, scope, officer, person), link
 
-    _show_link(*as_administrator(use))
+    _show_link(*run_as_administrator(use))
 
 
 @commands.command("list")
@@ -57,7 +57,7 @@ def list_members(partner: PartnerId) -> None:
     """List a partner's members, oldest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        scope, after = await partner_of(tx, partner), None
+        scope, after = await get_partner(tx, partner), None
         rows: list[list[object]] = []
         while True:
             found = await members.list_page(tx, scope, after, _MOST)
@@ -67,7 +67,7 @@ def list_members(partner: PartnerId) -> None:
             after = found[-1].person.id
 
     titles = ("member", "user name", "name", "roles", "granted", "status", "invitation expires", "added")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @commands.command("update")
@@ -87,12 +87,14 @@ def update(
         raise typer.BadParameter("give --name, --email or both")
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        person_id = await member_of(tx, scope, member)
-        person = await member_details.update_details(tx, scope, officer.by, person_id, name=name, email=email)
+        scope = await get_partner(tx, partner)
+        person_id = await get_member_id(tx, scope, member)
+        person = await member_details.update_details(
+            tx, scope, officer.audit_context, person_id, name=name, email=email
+        )
         return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
 
-    typer.echo(to_one_line(as_administrator(use)))
+    typer.echo(to_one_line(run_as_administrator(use)))
 
 
 @commands.command("set-roles")
@@ -110,11 +112,13 @@ def set_roles(
         raise typer.BadParameter("give --role at least once, or --none")
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        person = await members.change_roles(tx, scope, officer.by, await member_of(tx, scope, member), _roles(role))
+        scope = await get_partner(tx, partner)
+        person = await members.change_roles(
+            tx, scope, officer.audit_context, await get_member_id(tx, scope, member), _roles(role)
+        )
         return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("resend-invitation")
@@ -125,11 +129,13 @@ def resend_invitation(partner: PartnerId, member: Member) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        scope = await partner_of(tx, partner)
-        person, link = await members.resend_invitation(tx, scope, officer.by, await member_of(tx, scope, member))
+        scope = await get_partner(tx, partner)
+        person, link = await members.resend_invitation(
+            tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+        )
         return await _shown(tx, scope, officer, person), link
 
-    _show_link(*as_administrator(use))
+    _show_link(*run_as_administrator(use))
 
 
 @commands.command("deactivate")
@@ -137,11 +143,11 @@ def deactivate(partner: PartnerId, member: Member) -> None:
     """Deactivate a member and end their sessions."""
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        person = await members.deactivate(tx, scope, officer.by, await member_of(tx, scope, member))
+        scope = await get_partner(tx, partner)
+        person = await members.deactivate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
         return f"{person.user_name} has been deactivated."
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("activate")
@@ -149,11 +155,11 @@ def activate(partner: PartnerId, member: Member) -> None:
     """Activate a deactivated member."""
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        person = await members.activate(tx, scope, officer.by, await member_of(tx, scope, member))
+        scope = await get_partner(tx, partner)
+        person = await members.activate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
         return f"{person.user_name} is active."
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("remove")
@@ -164,10 +170,10 @@ def remove(partner: PartnerId, member: Member) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
-        scope = await partner_of(tx, partner)
-        await members.remove(tx, scope, officer.by, await member_of(tx, scope, member))
+        scope = await get_partner(tx, partner)
+        await members.remove(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
 
-    as_administrator(use)
+    run_as_administrator(use)
     typer.echo(f"{member} has been removed.")
 
 
@@ -179,13 +185,15 @@ def reset_second_factor(partner: PartnerId, member: Member) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> tuple[Person, str | None]:
-        scope = await partner_of(tx, partner)
-        person, link = await members.reset_second_factor(tx, scope, officer.by, await member_of(tx, scope, member))
+        scope = await get_partner(tx, partner)
+        person, link = await members.reset_second_factor(
+            tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+        )
         if link:
             await _shown(tx, scope, officer, person)
         return person, link
 
-    person, link = as_administrator(use)
+    person, link = run_as_administrator(use)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
     typer.echo(f"{person.user_name} can no longer sign in with old credentials. Within 7 days, they can use {way}")
 
@@ -195,7 +203,7 @@ def list_groups(partner: PartnerId) -> None:
     """List a partner's groups and their roles."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        scope, after = await partner_of(tx, partner), None
+        scope, after = await get_partner(tx, partner), None
         rows: list[list[object]] = []
         while True:
             found = await members.list_groups(tx, scope, after, _MOST)
@@ -205,7 +213,7 @@ def list_groups(partner: PartnerId) -> None:
                 return rows
             after = found[-1][0].id
 
-    table(("group", "name", "role", "members"), in_transaction(use))
+    print_table(("group", "name", "role", "members"), run_in_transaction(use))
 
 
 @commands.command("map-group")
@@ -220,11 +228,11 @@ def map_group(
     wanted = None if role == _NONE else _roles([role])[0]
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        mapped = await members.set_group_role(tx, scope, read_id(tx, "group", group), wanted, officer.by)
+        scope = await get_partner(tx, partner)
+        mapped = await members.set_group_role(tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context)
         return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 def _roles(typed: list[str] | None) -> list[MemberRole]:
@@ -237,7 +245,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
 async def _shown(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
     """The member in text, when the invitation is about to be shown to somebody else."""
     member = tx.ids.text("member", person.id)
-    await officer.record(tx, partner.id, "invitation.shown", member)
+    await officer.record_audit_entry(tx, partner.id, "invitation.shown", member)
     return member
 
 
@@ -250,8 +258,8 @@ def _columns(one: MembershipState) -> list[object]:
         ",".join(sorted(person.roles)) or None,
         ",".join(sorted(one.granted)) or None,
         status,
-        iso_or_none(one.invited_until),
-        iso(person.created_at),
+        iso_timestamp_or_none(one.invited_until),
+        iso_timestamp(person.created_at),
     ]
 
 

@@ -7,14 +7,14 @@ import typer
 
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
-from almoner.cli.access import read_id
+from almoner.cli.access import parse_id
 from almoner.platform.database.transactions import Partner, Tx
 
 Member = Annotated[str, typer.Argument(metavar="MEMBER", help="Member ID or user name, from `almoner members list`.")]
 
 
-async def member_of(tx: Tx, partner: Partner, text: str) -> UUID:
+async def get_member_id(tx: Tx, partner: Partner, text: str) -> UUID:
     """The member of an identifier or a user name. Raises BadParameter."""
-    if person := await people.find_by_name(tx, member_realm(partner), text.strip()):
+    if person := await people.find_by_user_name(tx, member_realm(partner), text.strip()):
         return person.id
-    return read_id(tx, "member", text)
+    return parse_id(tx, "member", text)

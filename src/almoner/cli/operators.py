@@ -9,10 +9,10 @@ import typer
 from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
-from almoner.cli.access import read_id, table
-from almoner.cli.caller import Caller, as_administrator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
-from almoner.kit.time import iso, iso_or_none
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.caller import Caller, operator_transaction, run_as_administrator
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="Manage operators, their roles and tokens.", no_args_is_help=True)
@@ -63,11 +63,11 @@ def add_operator(
         first = await operators.claim_first_operator(tx)
         if first and RoleName.ADMINISTRATOR not in role:
             raise typer.BadParameter("the first operator must have --role administrator")
-        person = await operators.add_operator(tx, officer.by, email, name, [_ROLES[one] for one in role])
-        token = (await operators.create_token(tx, officer.by, person, "first"))[1] if first else None
+        person = await operators.add_operator(tx, officer.audit_context, email, name, [_ROLES[one] for one in role])
+        token = (await operators.create_token(tx, officer.audit_context, person, "first"))[1] if first else None
         return tx.ids.text(operators.ID, person.id), token
 
-    operator, token = as_administrator(use)
+    operator, token = run_as_administrator(use)
     typer.echo(f"operator  {operator}")
     if token:
         typer.echo(f"token     {token}")
@@ -83,9 +83,9 @@ def resend_invitation(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
-        await operators.resend_invitation(tx, officer.by, await _id(tx, operator))
+        await operators.resend_invitation(tx, officer.audit_context, await _id(tx, operator))
 
-    as_administrator(use)
+    run_as_administrator(use)
     typer.echo(_INVITED)
 
 
@@ -101,13 +101,13 @@ def list_operators() -> None:
                 person.user_name,
                 ", ".join(sorted(person.roles)),
                 one.status_text,
-                iso(person.created_at),
+                iso_timestamp(person.created_at),
             ]
             for one in await operators.list_operators(tx)
             for person in [one.person]
         ]
 
-    table(("operator", "name", "signs in as", "roles", "status", "added"), in_transaction(use))
+    print_table(("operator", "name", "signs in as", "roles", "status", "added"), run_in_transaction(use))
 
 
 @commands.command("set-roles")
@@ -118,10 +118,12 @@ def set_roles(operator: OperatorId, role: Roles) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.set_roles(tx, officer.by, await _id(tx, operator), [_ROLES[one] for one in role])
+        person = await operators.set_roles(
+            tx, officer.audit_context, await _id(tx, operator), [_ROLES[one] for one in role]
+        )
         return _stated(tx, person, f"is {', '.join(sorted(person.roles))}")
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("deactivate")
@@ -133,9 +135,11 @@ def deactivate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        return _stated(tx, await operators.deactivate(tx, officer.by, await _id(tx, operator)), "has been deactivated")
+        return _stated(
+            tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
+        )
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("activate")
@@ -146,9 +150,9 @@ def activate(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        return _stated(tx, await operators.activate(tx, officer.by, await _id(tx, operator)), "is active")
+        return _stated(tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active")
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 def _stated(tx: Tx, person: Person, what: str) -> str:
@@ -166,10 +170,12 @@ def update(
         raise typer.BadParameter("give --email, --name or both")
 
     async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.update_details(tx, officer.by, await _id(tx, operator), email=email, name=name)
+        person = await operators.update_details(
+            tx, officer.audit_context, await _id(tx, operator), email=email, name=name
+        )
         return _stated(tx, person, f"signs in as {person.user_name}")
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("reset-second-factor")
@@ -180,10 +186,10 @@ def reset_second_factor(operator: OperatorId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.reset_second_factor(tx, officer.by, await _id(tx, operator))
+        person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
         return _stated(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
 
-    typer.echo(as_administrator(use))
+    typer.echo(run_as_administrator(use))
 
 
 @commands.command("two-person-approval")
@@ -202,11 +208,11 @@ def two_person_approval(
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
-        await operators.set_dual_control(tx, officer.by, required=switch == Switch.ON)
+        await operators.set_dual_control(tx, officer.audit_context, required=switch == Switch.ON)
 
     if switch is not None:
-        as_administrator(use)
-    many = "two operators" if in_transaction(operators.requires_dual_control) else "one operator"
+        run_as_administrator(use)
+    many = "two operators" if run_in_transaction(operators.requires_dual_control) else "one operator"
     typer.echo(f"Approving a verification and releasing disbursements require {many}.")
 
 
@@ -225,13 +231,13 @@ def list_tokens(
                 names[one.person_id],
                 one.name,
                 f"...{one.hint}",
-                *map(iso_or_none, (one.created_at, one.expires_at, one.revoked_at, one.last_used_at)),
+                *map(iso_timestamp_or_none, (one.created_at, one.expires_at, one.revoked_at, one.last_used_at)),
             ]
             for one in await operators.list_tokens(tx, whose)
         ]
 
     titles = ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @tokens.command("revoke")
@@ -246,12 +252,12 @@ def revoke_token(
     async def use(database: Database) -> None:
         async with operator_transaction(database) as (tx, officer):
             assert officer.person is not None
-            found = await operators.get_token(tx, read_id(tx, operators.TOKEN_ID, token))
+            found = await operators.get_token(tx, parse_id(tx, operators.TOKEN_ID, token))
             if found.person_id != officer.person.id:
                 await operators.ensure_has_role(tx, officer.person, "administrator")
-            await operators.revoke_token(tx, officer.by, found)
+            await operators.revoke_token(tx, officer.audit_context, found)
 
-    with_database(use)
+    run_with_database(use)
     typer.echo(f"{token} has been revoked.")
 
 
@@ -261,18 +267,25 @@ def list_approvals() -> None:
 
     async def use(tx: Tx) -> list[list[object]]:
         return [
-            [one.action, one.subject, person.shown_name, iso(one.first.at), iso(one.expires_at), one.first.note]
+            [
+                one.action,
+                one.subject,
+                person.shown_name,
+                iso_timestamp(one.first.at),
+                iso_timestamp(one.expires_at),
+                one.first.note,
+            ]
             for one, person in await operators.list_pending_approvals(tx)
         ]
 
-    table(("action", "subject", "confirmed by", "at", "expires", "note"), in_transaction(use))
+    print_table(("action", "subject", "confirmed by", "at", "expires", "note"), run_in_transaction(use))
 
 
 async def _id(tx: Tx, text: str) -> UUID:
     """The operator of an ID or an email address. Raises BadParameter."""
     if "@" in text:
-        found = await people.find_by_name(tx, OPERATORS, text.strip())
+        found = await people.find_by_user_name(tx, OPERATORS, text.strip())
         if found is None:
             raise typer.BadParameter(f"no operator signs in as {text}: see `almoner operators list`")
         return found.id
-    return read_id(tx, operators.ID, text)
+    return parse_id(tx, operators.ID, text)

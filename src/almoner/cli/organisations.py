@@ -5,9 +5,9 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.caller import Caller, Note, administrator, as_administrator, as_operator
-from almoner.cli.database import with_database
-from almoner.cli.progress import Line
+from almoner.cli.caller import Caller, Note, administrator_lookup, run_as_administrator, run_as_operator
+from almoner.cli.database import run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.kit import web
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain as branding_domain
@@ -84,10 +84,10 @@ def brand_organisation(
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         own = tx.ids.text("organisation", principal)
-        await officer.record(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
         return own, shown
 
-    own, shown = as_administrator(use)
+    own, shown = run_as_administrator(use)
     typer.echo(
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
         f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
@@ -101,24 +101,26 @@ def reindex() -> None:
     Use this when `almoner selfcheck` reports problems with search. Searches keep working during the rebuild, but
     imports have to wait for part of it. If the command is interrupted, run it again.
     """
-    line = Line()
+    line = ProgressLine()
 
     def report(now: ReindexReport) -> None:
         line.show(f"{now.organisations:,} organisations, {now.repaired:,} repaired")
 
     async def run(database: Database) -> ReindexReport:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             await who(tx)  # refused before the minutes that it takes, and again when all is done
 
         async def record(tx: Tx, done: ReindexReport) -> None:
             officer = await who(tx)
             repaired = f"{done.repaired} organisations, {done.words} words"
-            await officer.record(tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.organisations)
+            await officer.record_audit_entry(
+                tx, DEPLOYMENT, "organisations.reindexed", repaired, bodies=done.organisations
+            )
 
-        return await organisations_flows.reindex(database, report=report, record=record)
+        return await organisations_flows.reindex_organisations(database, report=report, record=record)
 
-    done = with_database(run)
+    done = run_with_database(run)
     line.clear()
     typer.echo(
         f"{done.organisations:,} organisations checked: "
@@ -159,18 +161,18 @@ def publish_organisation(
             raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
         except RegistryNumberTaken as error:
             raise typer.BadParameter(str(error)) from None
-        await officer.record(
+        await officer.record_audit_entry(
             tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
         )
 
-    as_operator(_REVIEWER, use)
+    run_as_operator(_REVIEWER, use)
     typer.echo(f"{organisation} has been published.")
 
 
 async def _image(file: _File, side: int) -> Image:
     path, content = file
     try:
-        return await images.reencode(content, longest_side=side)
+        return await images.reencode_image(content, longest_side=side)
     except FiletypeNotSupported:
         raise ValueError(f"{path} is not a readable JPEG or PNG") from None
 

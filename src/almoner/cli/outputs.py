@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 
-def ensure_new(out: Path) -> None:
+def ensure_new_file(out: Path) -> None:
     """Before anything is done. Raises BadParameter."""
     if out.exists():
         raise typer.BadParameter(f"{out} already exists: choose another file")
@@ -17,7 +17,7 @@ def ensure_new(out: Path) -> None:
         raise typer.BadParameter(f"there is no folder {out.parent}")
 
 
-def write(out: Path, content: bytes) -> None:
+def write_file(out: Path, content: bytes) -> None:
     """Whole or not at all."""
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
@@ -44,6 +44,6 @@ class _Unfailing:
             self._stream.flush()
 
 
-def never_fail() -> None:
+def ignore_output_errors() -> None:
     """For long-running commands: the reader of their output may go away, and its disk may be full."""
     sys.stdout, sys.stderr = (stream and _Unfailing(stream) for stream in (sys.stdout, sys.stderr))

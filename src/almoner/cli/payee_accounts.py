@@ -6,21 +6,21 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.caller import Caller, Note, as_operator, display_names, ensure_apart
-from almoner.cli.database import in_transaction
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.caller import Caller, Note, display_name_lookup, ensure_independent_operator, run_as_operator
+from almoner.cli.database import run_in_transaction
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
     MIN_MATCHING_SCORE,
     Address,
     PayeeAccount,
-    PayeeAccountRefused,
+    PayeeAccountError,
     PayeeStatus,
 )
 from almoner.kit.errors import NotFound
 from almoner.kit.text import to_one_line
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -30,7 +30,7 @@ commands = typer.Typer(help="Approve nonprofits' bank accounts.", no_args_is_hel
 _TYPE = "payeeaccount"
 
 
-class Status(StrEnum):
+class AccountStatus(StrEnum):
     """The status of an account."""
 
     PROPOSED = "proposed"
@@ -39,11 +39,11 @@ class Status(StrEnum):
     REPLACED = "replaced"
 
 
-_STORED: Final[Mapping[Status, PayeeStatus]] = {
-    Status.PROPOSED: "proposed",
-    Status.APPROVED: "approved",
-    Status.REJECTED: "refused",
-    Status.REPLACED: "replaced",
+_STORED: Final[Mapping[AccountStatus, PayeeStatus]] = {
+    AccountStatus.PROPOSED: "proposed",
+    AccountStatus.APPROVED: "approved",
+    AccountStatus.REJECTED: "refused",
+    AccountStatus.REPLACED: "replaced",
 }
 _SHOWN: Final = {stored: shown.value for shown, stored in _STORED.items()}
 
@@ -52,7 +52,7 @@ AccountId = Annotated[str, typer.Argument(help="Account ID, from `almoner payee-
 
 @commands.command("list")
 def list_accounts(
-    status: Annotated[Status | None, typer.Option(help="Show only accounts with this status.")] = None,
+    status: Annotated[AccountStatus | None, typer.Option(help="Show only accounts with this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
     """List payee accounts, newest first."""
@@ -74,7 +74,7 @@ def list_accounts(
         "approvals",
         "proposed",
     )
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
@@ -88,7 +88,7 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
         _SHOWN[one.status],
         f"{one.reviews_done} of {one.reviews_needed}",
     )
-    return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso(one.proposed.at)]
+    return [tx.ids.text(_TYPE, one.id), organisation.shown_name, *facts, iso_timestamp(one.proposed.at)]
 
 
 @commands.command("show")
@@ -111,25 +111,27 @@ def show(account: AccountId) -> None:
             ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
             ["address", ", ".join(part for part in parts if part)],
             ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
-            ["warnings", "; ".join(await payee_bank_accounts.review_warnings(tx, one)) or None],
+            ["warnings", "; ".join(await payee_bank_accounts.account_warnings(tx, one)) or None],
             ["status", _SHOWN[one.status]],
-            ["nonprofit notified", iso(notice.notified_at) if notice else None],
-            ["denied by nonprofit", iso(one.denied_at) if one.denied_at else None],
+            ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
+            ["denied by nonprofit", iso_timestamp(one.denied_at) if one.denied_at else None],
             ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
         ]
-        by = await display_names(
+        by = await display_name_lookup(
             tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
         )
         looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
-        rows: list[list[object]] = [[iso(look.at), what, by(look.by), look.note] for what, look in looks if look]
+        rows: list[list[object]] = [
+            [iso_timestamp(look.at), what, by(look.by), look.note] for what, look in looks if look
+        ]
         if one.refused_by:
             rows.append([None, "rejected", by(one.refused_by), one.refused_note])
         return facts, rows
 
-    facts, looks = in_transaction(use)
-    table(("field", "value"), facts)
+    facts, looks = run_in_transaction(use)
+    print_table(("field", "value"), facts)
     typer.echo()
-    table(("at", "what", "by", "evidence"), looks)
+    print_table(("at", "what", "by", "evidence"), looks)
 
 
 @commands.command("propose")
@@ -173,11 +175,11 @@ def propose(
             given=given,
             note=reported,
         )
-        made = await payee_bank_accounts.propose(tx, proposal, note=reported, by=officer.id)
+        made = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
         await _record(tx, officer, "payee.proposed", made)
-        return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.review_warnings(tx, made)
+        return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.account_warnings(tx, made)
 
-    made, named_so, odd = as_operator("finance", use)
+    made, named_so, odd = run_as_operator("finance", use)
     typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
     for one in odd:
         typer.echo(f"Warning: {one}.")
@@ -200,12 +202,12 @@ def approve(
 
     async def use(tx: Tx, officer: Caller) -> PayeeAccount:
         one = await _find(tx, account)
-        await ensure_apart(tx, officer, one.proposed.by, one.first.by if one.first else None)
+        await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
         seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payee.approved", seen)
         return seen
 
-    seen = as_operator("finance", use)
+    seen = run_as_operator("finance", use)
     waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
     typer.echo(f"{account} is {_SHOWN[seen.status]}{waits}.")
 
@@ -222,21 +224,23 @@ def reject(account: AccountId, note: Note) -> None:
         await _record(tx, officer, "payee.refused", refused)
         return refused
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"{account} is rejected.")
 
 
 async def _find(tx: Tx, account: str) -> PayeeAccount:
     try:
-        return await payee_bank_accounts.get(tx, read_id(tx, _TYPE, account))
+        return await payee_bank_accounts.get(tx, parse_id(tx, _TYPE, account))
     except NotFound:
-        raise PayeeAccountRefused(f"There is no account {account}: see `almoner payee-accounts list`.") from None
+        raise PayeeAccountError(f"There is no account {account}: see `almoner payee-accounts list`.") from None
 
 
 async def _record(tx: Tx, officer: Caller, action: str, account: PayeeAccount) -> None:
     named_so = tx.ids.text(_TYPE, account.id)
     organisation = tx.ids.text("organisation", account.organisation_id)
-    await officer.record(tx, DEPLOYMENT, action, named_so, organisation=organisation, currency=account.currency)
+    await officer.record_audit_entry(
+        tx, DEPLOYMENT, action, named_so, organisation=organisation, currency=account.currency
+    )
 
 
 def _line(text: str | None) -> str:

@@ -8,18 +8,25 @@ import typer
 
 from almoner import settings
 from almoner.cli import outputs
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount
-from almoner.cli.caller import Caller, Note, as_operator, display_names, ensure_apart, operator_transaction
-from almoner.cli.database import in_transaction, with_database
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount
+from almoner.cli.caller import (
+    Caller,
+    Note,
+    display_name_lookup,
+    ensure_independent_operator,
+    operator_transaction,
+    run_as_operator,
+)
+from almoner.cli.database import run_in_transaction, run_with_database
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
-from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileError
 from almoner.giving.banking.payment_files.flows import StatusReportResult
 from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso_or_none
+from almoner.kit.time import iso_timestamp_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Partner, Tx
@@ -40,19 +47,19 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 
     async def use(tx: Tx) -> list[list[object]]:
         found = await payment_files.newest_files(tx, limit)
-        by = await display_names(
+        by = await display_name_lookup(
             tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
         )
         return [
             [
                 tx.ids.text(_TYPE, one.id),
-                amount(one.total),
+                format_amount(one.total),
                 one.payments,
                 one.execution_date,
                 one.status,
                 by(one.created_by),
                 by(one.released_by or one.withdrawn_by),
-                iso_or_none(one.released_at),
+                iso_timestamp_or_none(one.released_at),
                 one.sha256[:12],
             ]
             for one in found
@@ -69,7 +76,7 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
         "released",
         "sha256",
     )
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @commands.command("create")
@@ -101,7 +108,7 @@ def create(
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
         return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
 
-    made, (named_so, *lost) = as_operator("finance", use)
+    made, (named_so, *lost) = run_as_operator("finance", use)
     for one in lost:
         typer.echo(f"Left out: {one}")
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
@@ -111,7 +118,7 @@ def create(
         return
     who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
     typer.echo(
-        f"{named_so} created: {amount(made.file.total)} in {_payments(made.file)}, on "
+        f"{named_so} created: {format_amount(made.file.total)} in {_payments(made.file)}, on "
         f"{made.file.execution_date}; sha256 {made.file.sha256}."
     )
     typer.echo(f"The file is not written yet: {who} with `almoner payment-files release`.")
@@ -120,13 +127,13 @@ def create(
 async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
     organisation = await organisations.get(tx, Partner(payout.partner_id), payout.organisation_id)
     named_so = tx.ids.text("disbursement", payout.id)
-    return f"{named_so}, {amount(payout.money)}: {organisation.shown_name} {why}"
+    return f"{named_so}, {format_amount(payout.money)}: {organisation.shown_name} {why}"
 
 
 def _own(currency: str) -> OwnAccount:
     known = payment_files.load_own_accounts(settings.read_settings().bank_accounts)
     if currency not in known:
-        raise PaymentFileRefused(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
+        raise PaymentFileError(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
     return known[currency]
 
 
@@ -136,33 +143,33 @@ def release(file: FileId, out: Out) -> None:
 
     If the total is above the limit for a single approval, the operator who created the payment file cannot release it.
     """
-    outputs.ensure_new(out)
+    outputs.ensure_new_file(out)
 
     async def use(tx: Tx, officer: Caller) -> tuple[PaymentFile, bytes]:
         made = await _find(tx, file)
         if made.requires_second_approval:
-            await ensure_apart(tx, officer, made.created_by)
-        released = await payment_files.release(tx, made.id, by=officer.id)
+            await ensure_independent_operator(tx, officer, made.created_by)
+        released = await payment_files.release_file(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
         return released, payment_files.released_content(tx, released)
 
-    released, content = as_operator("finance", use)
-    outputs.write(out, content)
-    typer.echo(f"{out} holds {amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
+    released, content = run_as_operator("finance", use)
+    outputs.write_file(out, content)
+    typer.echo(f"{out} holds {format_amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
     typer.echo("Upload it only once: the bank rejects a second upload by its message ID.")
 
 
 @commands.command("export")
 def export(file: FileId, out: Out) -> None:
     """Write an identical copy of a released file."""
-    outputs.ensure_new(out)
+    outputs.ensure_new_file(out)
 
     async def use(tx: Tx, officer: Caller) -> bytes:
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.written", found)
         return payment_files.released_content(tx, found)
 
-    outputs.write(out, as_operator("finance", use))
+    outputs.write_file(out, run_as_operator("finance", use))
     typer.echo(f"Wrote {out}.")
 
 
@@ -174,11 +181,11 @@ def withdraw(file: FileId, note: Note) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> PaymentFile:
-        withdrawn = await payment_files.withdraw(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
+        withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
         await _record(tx, officer, "payment_file.withdrawn", withdrawn)
         return withdrawn
 
-    typer.echo(f"{file} is {as_operator('finance', use).status}.")
+    typer.echo(f"{file} is {run_as_operator('finance', use).status}.")
 
 
 @commands.command("import-status")
@@ -198,12 +205,12 @@ def import_status(
         async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
             reported = {verdict.value: count for verdict, count in counts.items()}
             named_so = tx.ids.text(_TYPE, sent.id)
-            await officer.record(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
+            await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
         reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
         return reported, _wrong(database, reported)
 
-    reported, wrong = with_database(use)
+    reported, wrong = run_with_database(use)
     if not reported.counts:
         typer.echo("This report was imported before: nothing changed.")
         return
@@ -232,14 +239,14 @@ def _wrong(database: Database, told: StatusReportResult) -> list[str]:
 
 async def _find(tx: Tx, file: str) -> PaymentFile:
     try:
-        return await payment_files.get(tx, read_id(tx, _TYPE, file))
+        return await payment_files.get(tx, parse_id(tx, _TYPE, file))
     except NotFound:
-        raise PaymentFileRefused(f"There is no file {file}: see `almoner payment-files list`.") from None
+        raise PaymentFileError(f"There is no file {file}: see `almoner payment-files list`.") from None
 
 
 async def _record(tx: Tx, officer: Caller, action: str, file: PaymentFile) -> None:
-    facts = {"amount": amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
-    await officer.record(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
+    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
+    await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 
 
 def _payments(file: PaymentFile) -> str:

@@ -11,7 +11,7 @@ class PortBusy(Exception):
     """The port is in use; the message says what to do."""
 
 
-def listen(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
+def open_listening_sockets(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
     """Sockets for every address of the host; ``localhost`` is both loopback families, as far as the machine has them.
 
     Raises PortBusy, or OSError when the host is none of this machine's addresses.

@@ -10,7 +10,7 @@ _SHOW_EVERY_SECONDS: Final = 0.2
 _WIDTH: Final = 78
 
 
-class Line:
+class ProgressLine:
     """One line. ``clear`` leaves nothing of it behind."""
 
     def __init__(self) -> None:

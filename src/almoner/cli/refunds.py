@@ -5,16 +5,16 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount
-from almoner.cli.caller import Caller, as_operator, display_names
-from almoner.cli.database import in_transaction
-from almoner.cli.disbursements import rules
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount
+from almoner.cli.caller import Caller, display_name_lookup, run_as_operator
+from almoner.cli.database import run_in_transaction
+from almoner.cli.disbursements import disbursement_rules
 from almoner.giving.accounting.refunds import service as refunds
-from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundNotPossible, RefundStatus
+from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundError, RefundStatus
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -43,16 +43,18 @@ def list_refunds(
         found = await refunds.list_newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
         return [_row(tx, refund) for refund in found]
 
-    table(("refund", "since", "donation", "amount", "by", "status", "reference"), in_transaction(use))
+    print_table(("refund", "since", "donation", "amount", "by", "status", "reference"), run_in_transaction(use))
 
 
 def _row(tx: Tx, refund: Refund) -> list[object]:
     named_ = [tx.ids.text(_TYPE, refund.id), refund.started_at.date(), tx.ids.text("donation", refund.donation_id)]
-    return [*named_, amount(refund.money), refund.provider, _STATUS[refund.status], refund.provider_refund]
+    return [*named_, format_amount(refund.money), refund.provider, _STATUS[refund.status], refund.provider_refund]
 
 
 @commands.command("failed")
-def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+def list_failed_refunds(
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
+) -> None:
     """List failed and returned refunds, oldest first.
 
     For each refund, send the money another way and then record this with `almoner refunds mark-sent` or `almoner
@@ -64,11 +66,11 @@ def list_failed(limit: Annotated[int, typer.Option(min=1, help="Maximum number o
         for one in await refunds.unsent_refunds(tx, limit):
             assert one.ended_at is not None, "it was refused"
             named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
-            rows.append([*named_, tx.ids.text("donation", one.donation_id), amount(one.money), one.provider])
+            rows.append([*named_, tx.ids.text("donation", one.donation_id), format_amount(one.money), one.provider])
             rows[-1].append(one.ended_note)
         return rows
 
-    table(("refund", "age", "donation", "amount", "by", "failure reason"), in_transaction(use))
+    print_table(("refund", "age", "donation", "amount", "by", "failure reason"), run_in_transaction(use))
 
 
 @commands.command("show")
@@ -76,24 +78,27 @@ def show(donation: DonationId) -> None:
     """Show a donation's refunds and its remaining amount."""
 
     async def use(tx: Tx) -> tuple[str, list[list[object]]]:
-        donation_id = read_id(tx, "donation", donation)
+        donation_id = parse_id(tx, "donation", donation)
         try:
             gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         except NotFound:
-            raise RefundNotPossible(f"there is no donation {donation}") from None
+            raise RefundError(f"there is no donation {donation}") from None
         found = await refunds.refunds_of_donation(tx, donation_id)
-        by = await display_names(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
+        by = await display_name_lookup(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
         rows: list[list[object]] = []
         for one in found:
-            started = [iso(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
-            ended = [iso(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
+            started = [iso_timestamp(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
+            ended = [iso_timestamp(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
             rows.append([*_row(tx, one), *started, *ended, one.ended_note])
-        return f"{donation} is {gift.status}; {amount(gift.left)} of {amount(gift.money)} not refunded.", rows
+        return (
+            f"{donation} is {gift.status}; {format_amount(gift.left)} of {format_amount(gift.money)} not refunded.",
+            rows,
+        )
 
-    reported, rows = in_transaction(use)
+    reported, rows = run_in_transaction(use)
     typer.echo(reported)
     titles = ("refund", "since", "donation", "amount", "by", "status", "reference", "created at", "created by", "note")
-    table((*titles, "ended at", "ended by", "reason"), rows)
+    print_table((*titles, "ended at", "ended by", "reason"), rows)
 
 
 @commands.command("create")
@@ -118,22 +123,26 @@ def create(
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
-        donation_id = read_id(tx, "donation", donation)
+        donation_id = parse_id(tx, "donation", donation)
         reported = {
             "started_by": officer.id,
             "note": note.strip(),
             "called": reference.strip() if reference else reference,
         }
         try:
-            started = await refunds.begin_refund(tx, ALL_PARTNERS, donation_id, amount_minor, rules(), **reported)
+            started = await refunds.begin_refund(
+                tx, ALL_PARTNERS, donation_id, amount_minor, disbursement_rules(), **reported
+            )
         except NotFound:
-            raise RefundNotPossible(f"there is no donation {donation}") from None
+            raise RefundError(f"there is no donation {donation}") from None
         gift = await donations.get(tx, ALL_PARTNERS, donation_id)
         refund = tx.ids.text(_TYPE, started.id)
-        await officer.record(tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=started.money.minor)
+        await officer.record_audit_entry(
+            tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=started.money.minor
+        )
         return started
 
-    _tell(as_operator("finance", use))
+    _tell(run_as_operator("finance", use))
 
 
 @commands.command("mark-sent")
@@ -148,11 +157,11 @@ def mark_sent(
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = read_id(tx, _TYPE, refund)
-        await officer.record(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
+        refund_id = parse_id(tx, _TYPE, refund)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
         return await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
 
-    _tell(as_operator("finance", use))
+    _tell(run_as_operator("finance", use))
 
 
 @commands.command("mark-failed")
@@ -163,11 +172,11 @@ def mark_failed(refund: RefundId, note: Note) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = read_id(tx, _TYPE, refund)
-        await officer.record(tx, DEPLOYMENT, "refund.refused", refund)
+        refund_id = parse_id(tx, _TYPE, refund)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.refused", refund)
         return await refunds.mark_refused(tx, refund_id, note.strip(), officer.id)
 
-    _tell(as_operator("finance", use))
+    _tell(run_as_operator("finance", use))
 
 
 @commands.command("resolve")
@@ -178,11 +187,11 @@ def resolve(refund: RefundId, note: Note) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = read_id(tx, _TYPE, refund)
-        await officer.record(tx, DEPLOYMENT, "refund.let_rest", refund)
-        return await refunds.resolve_unsent(tx, refund_id, note.strip(), officer.id)
+        refund_id = parse_id(tx, _TYPE, refund)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.let_rest", refund)
+        return await refunds.resolve_unsent_refund(tx, refund_id, note.strip(), officer.id)
 
-    _tell(as_operator("finance", use))
+    _tell(run_as_operator("finance", use))
 
 
 @commands.command("retry")
@@ -190,15 +199,15 @@ def retry(refund: RefundId) -> None:
     """Retry a refund that the worker has stopped retrying."""
 
     async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = read_id(tx, _TYPE, refund)
-        await officer.record(tx, DEPLOYMENT, "refund.asked_again", refund)
-        return await refunds.retry_send(tx, refund_id)
+        refund_id = parse_id(tx, _TYPE, refund)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.asked_again", refund)
+        return await refunds.retry_refund(tx, refund_id)
 
-    _tell(as_operator("finance", use))
+    _tell(run_as_operator("finance", use))
 
 
 def _tell(refund: Refund) -> None:
     async def use(tx: Tx) -> str:
         return tx.ids.text(_TYPE, refund.id)
 
-    typer.echo(f"{in_transaction(use)} of {amount(refund.money)}: {_STATUS[refund.status]}.")
+    typer.echo(f"{run_in_transaction(use)} of {format_amount(refund.money)}: {_STATUS[refund.status]}.")

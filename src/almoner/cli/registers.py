@@ -11,28 +11,28 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.cli.access import table
-from almoner.cli.caller import administrator
-from almoner.cli.database import with_database
-from almoner.cli.progress import Line
+from almoner.cli.access import print_table
+from almoner.cli.caller import administrator_lookup
+from almoner.cli.database import run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.kit.ids import Ids
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import (
-    DifferentNumber,
     ImportProgress,
     ImportRefused,
     Load,
     LoadDifference,
     LoadQuarantined,
+    NumberDifference,
     SourceStatus,
 )
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound import fetching
 from almoner.platform.outbound.fetching import FetchProgress
-from almoner.sources import REGISTER_SOURCES, register_source
+from almoner.sources import REGISTER_SOURCES, get_register_source
 
 commands = typer.Typer(help="Import and roll back registers of nonprofits.", no_args_is_help=True)
 
@@ -71,30 +71,30 @@ def import_register(
     damaged, the import is quarantined: the existing data stays in use, `almoner registers status` shows the reason, and
     the exit status is 1.
     """
-    reader = register_source(source)
+    reader = get_register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
     folder = settings.read_settings().registers_folder / reader.code
-    line = Line()
+    line = ProgressLine()
 
     async def load(database: Database) -> Load:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
             if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
-                await officer.record(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
+                await officer.record_audit_entry(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
         async def record(tx: Tx, loaded: Load) -> None:
             await registers.record_fetched_files(tx, loaded.id, fetched)
             officer = await who(tx)
             if loaded.status == "quarantined":
-                await officer.record(
+                await officer.record_audit_entry(
                     tx, DEPLOYMENT, "register.put_aside", loaded.source, reasons="; ".join(loaded.reasons)[:2000]
                 )
                 return
             data_of = f"{loaded.data_as_of:%Y-%m-%d}"
-            await officer.record(
+            await officer.record_audit_entry(
                 tx, DEPLOYMENT, "register.imported", loaded.registry_code, data_of=data_of, forced=force
             )
 
@@ -112,7 +112,7 @@ def import_register(
 
     started = time.monotonic()
     try:
-        loaded, rejected = with_database(load_and_look)
+        loaded, rejected = run_with_database(load_and_look)
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - started)
@@ -139,7 +139,7 @@ def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner
                 raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
             return found, await registers.list_rejected_rows(tx, found.id, _SHOWN)
 
-    found, rejected = with_database(read)
+    found, rejected = run_with_database(read)
     typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
     _report_unread(found, rejected)
 
@@ -162,19 +162,19 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum numbe
             return (
                 database.deployment.ids,
                 await registers.list_loads(tx, limit),
-                await registers.unverified_sources(tx),
+                await registers.list_unverified_sources(tx),
             )
 
-    ids, loads, unverified = with_database(read)
+    ids, loads, unverified = run_with_database(read)
     titles = (
         "import", "source", "status", "data of", "loaded at", "rows", "added", "changed", "minor", "removed",
         "rejected", "ignored", "kept", "ambiguous", "verified", "files",
     )  # fmt: skip
-    table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
+    print_table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
 
 
 def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
-    moments = (f"{load.data_as_of:%Y-%m-%d}", iso(load.loaded_at))
+    moments = (f"{load.data_as_of:%Y-%m-%d}", iso_timestamp(load.loaded_at))
     counts = (
         load.rows,
         load.added,
@@ -214,15 +214,15 @@ def show_status() -> None:
         async with database.read() as tx:
             return database.deployment.ids, tx.now, await registers.list_sources(tx)
 
-    ids, now, sources = with_database(read)
+    ids, now, sources = run_with_database(read)
     titles = (
         "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last import", "quarantined",
         "verified",
     )  # fmt: skip
-    table(titles, (_standing(one, now) for one in sources))
+    print_table(titles, (_standing(one, now) for one in sources))
     for one in sources:
         for load_id, at, reasons in one.quarantined:
-            typer.echo(f"\nIn quarantine since {iso(at)}: {ids.text(_LOAD, load_id)} of {one.source}")
+            typer.echo(f"\nIn quarantine since {iso_timestamp(at)}: {ids.text(_LOAD, load_id)} of {one.source}")
             for reason in reasons:
                 typer.echo(f"  - {reason}")
     if any(one.quarantined for one in sources):
@@ -237,7 +237,7 @@ def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
     days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest)]
     active = one.active if one.lists else "-"
     verified = "unverified" if one.unverified else "yes"
-    loaded = iso_or_none(one.loaded_at) or "-"
+    loaded = iso_timestamp_or_none(one.loaded_at) or "-"
     counts = (one.parts, one.rows, active, loaded, len(one.quarantined))
     return (one.source, one.registry_code, days[0], age, days[1], *counts, verified)
 
@@ -259,7 +259,7 @@ def show_difference(
     shows the number of changes in each column.
     """
 
-    async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[DifferentNumber]]:
+    async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[NumberDifference]]:
         async with database.snapshot() as tx:
             one = await registers.resolve_load(tx, source, _named(tx, old))
             other = await registers.resolve_load(tx, source, _named(tx, new))
@@ -267,7 +267,7 @@ def show_difference(
             ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, one.source)
             return one, other, *await registers.compare_loads(tx, one, other, ignored, rows)
 
-    before, after, difference, different = with_database(read)
+    before, after, difference, different = run_with_database(read)
     typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
     for name, count in (
         ("added", difference.came),
@@ -280,10 +280,10 @@ def show_difference(
         typer.echo(f"{name:<20}{count:>10,}")
     if difference.columns:
         typer.echo()
-        table(("column", "numbers"), difference.columns.items())
+        print_table(("column", "numbers"), difference.columns.items())
     if different:
         typer.echo()
-        table(("number", "change", "from", "to", "name"), map(_different, different))
+        print_table(("number", "change", "from", "to", "name"), map(_different, different))
 
 
 def _named(tx: Tx, given: str) -> UUID | datetime:
@@ -295,7 +295,7 @@ def _named(tx: Tx, given: str) -> UUID | datetime:
         raise ImportRefused(f"{given!r} is neither an import ID, see `almoner registers list`, nor a date") from None
 
 
-def _different(row: DifferentNumber) -> tuple[object, ...]:
+def _different(row: NumberDifference) -> tuple[object, ...]:
     names = " -> ".join(dict.fromkeys(name for name in (row.old_name, row.new_name) if name))
     return (row.number, row.fate, row.old_part or "-", row.new_part or "-", names)
 
@@ -307,20 +307,20 @@ def roll_back(source: Source) -> None:
     The changes of the import are undone, and organisations that it added become inactive. Nothing is deleted: both the
     import and the rollback stay in the history, and you can import the files again.
     """
-    reader = register_source(source)
+    reader = get_register_source(source)
 
     async def undo(database: Database) -> Load:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
 
         async def record(tx: Tx, made: Load) -> None:
             assert made.rolls_back is not None
             officer = await who(tx)
             taken_back = tx.ids.text(_LOAD, made.rolls_back)
-            await officer.record(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
+            await officer.record_audit_entry(tx, DEPLOYMENT, "register.rolled_back", made.source, taken_back=taken_back)
 
-        return await registers_flows.roll_back(database, reader, record)
+        return await registers_flows.roll_back_load(database, reader, record)
 
-    made = with_database(undo)
+    made = run_with_database(undo)
     typer.echo(
         f"Rolled back the newest import of {made.source}. Its data is of {made.data_as_of:%Y-%m-%d} again: "
         f"{made.added:,} restored, {made.changed:,} changed back, {made.removed:,} made inactive."
@@ -333,7 +333,7 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         return
     typer.echo("Loading the register sample (IRS, DC and WY, 2026-04-13)")
     source = REGISTER_SOURCES[_SAMPLE_SOURCE]
-    started, line = time.monotonic(), Line()
+    started, line = time.monotonic(), ProgressLine()
     loading = asyncio.create_task(
         registers_flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
     )
@@ -348,7 +348,7 @@ async def load_samples(database: Database, stop: asyncio.Event) -> None:
         await asyncio.wait({loading})
 
 
-def _loading(line: Line) -> Callable[[ImportProgress], None]:
+def _loading(line: ProgressLine) -> Callable[[ImportProgress], None]:
     def report(progress: ImportProgress) -> None:
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
         pace = f"{progress.rows:,} rows, {progress.rows_per_second:,.0f} rows/s, {progress.share:.0%}"
@@ -357,7 +357,7 @@ def _loading(line: Line) -> Callable[[ImportProgress], None]:
     return report
 
 
-def _fetching(line: Line) -> Callable[[FetchProgress], None]:
+def _fetching(line: ProgressLine) -> Callable[[FetchProgress], None]:
     def report(progress: FetchProgress) -> None:
         of = f" of {progress.total / 1e6:,.0f}" if progress.total else ""
         line.show(f"fetching {progress.name}: {progress.size / 1e6:,.0f}{of} MB")

@@ -7,8 +7,8 @@ import typer
 from almoner import settings
 from almoner.backends import build_storage
 from almoner.cli.caller import MACHINE
-from almoner.cli.database import with_found
-from almoner.kit.time import iso
+from almoner.cli.database import run_with_database_state
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database import copy_detection
 from almoner.platform.database.copy_detection import CopyFinding
@@ -44,29 +44,33 @@ def release_copy(
             prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
             typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
-            await copy_detection.supersede_former(build_storage(settings.read_settings()), found.claim, found.outside)
+            await copy_detection.supersede_former_deployment(
+                build_storage(settings.read_settings()), found.claim, found.outside
+            )
         async with database.write() as tx:
             claim = await copy_detection.release_copy(tx, found, takes_over=takes_over)
             details = {"why": found.verdict, "former": str(found.claim.id) if found.claim else None}
-            await MACHINE.record(
+            await MACHINE.record_audit_entry(
                 tx, DEPLOYMENT, "deployment.release_copy", str(claim.id), **details, takes_over=takes_over
             )
         return f"Released as deployment {claim.id}. Running processes start work within seconds."
 
-    typer.echo(with_found(release))
+    typer.echo(run_with_database_state(release))
 
 
 def _stated(found: CopyFinding, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
-        lines.append(f"  of deployment   {claim.id}, on its server since {iso(claim.claimed_at)}")
-        lines.append(f"  its state is of {iso(claim.generation_at)}")
+        lines.append(f"  of deployment   {claim.id}, on its server since {iso_timestamp(claim.claimed_at)}")
+        lines.append(f"  its state is of {iso_timestamp(claim.generation_at)}")
         if claim.copy_detected_at is not None:
-            lines.append(f"  found           {iso(claim.copy_detected_at)}")
+            lines.append(f"  found           {iso_timestamp(claim.copy_detected_at)}")
     if claim is not None and outside is not None:
         behind = (outside.at - claim.generation_at).total_seconds()
-        lines.append(f"  the storage     says {iso(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
+        lines.append(
+            f"  the storage     says {iso_timestamp(outside.at)}: the database is {max(behind, 0):,.0f} s behind"
+        )
     elif found.storage_error is not None:
         lines.append("  the storage     cannot be read")
     lines.append(f"  due             {due:,} jobs, such as emails and deliveries, run once it is released")

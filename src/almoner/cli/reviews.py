@@ -8,11 +8,11 @@ from uuid import UUID
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.caller import Caller, Note, as_operator, display_names
-from almoner.cli.database import in_transaction
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.caller import Caller, Note, display_name_lookup, run_as_operator
+from almoner.cli.database import run_in_transaction
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.applications.documents import service as documents
@@ -27,7 +27,7 @@ from almoner.validation.decisions.reviews.domain import (
     Kind,
     Review,
     ReviewHistory,
-    Subject,
+    ReviewSubject,
     Verdict,
 )
 from almoner.validation.decisions.reviews.service import ReviewView
@@ -50,16 +50,16 @@ def list_reviews(
     """List open cases, oldest first."""
 
     async def use(tx: Tx, officer: Caller | None) -> list[list[object]]:
-        partner_id = read_id(tx, "partner", partner) if partner else None
-        found = await reviews.list_open(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
-        by = await display_names(tx, [one.claimant_at(tx.real_now) for one in found])
+        partner_id = parse_id(tx, "partner", partner) if partner else None
+        found = await reviews.list_open_reviews(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
+        by = await display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
         return [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
 
     async def anybody(tx: Tx) -> list[list[object]]:
         return await use(tx, None)
 
-    rows = as_operator(_ROLE, use) if mine else in_transaction(anybody)
-    table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
+    rows = run_as_operator(_ROLE, use) if mine else run_in_transaction(anybody)
+    print_table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
 
 
 def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
@@ -96,15 +96,15 @@ def show_review(subject: SubjectId) -> None:
         with _there(subject):
             looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
         held = looked.claimed_by == officer.id
-        await officer.record(tx, looked.subject.partner_id, "review.shown", subject, held=held)
+        await officer.record_audit_entry(tx, looked.subject.partner_id, "review.shown", subject, held=held)
         sections.extend(await _sections(tx, officer, looked))
 
     sections: list[Section] = []
-    as_operator(_ROLE, use)
+    run_as_operator(_ROLE, use)
     for number, (titles, rows) in enumerate(sections):
         if number:
             typer.echo()
-        table(titles, rows)
+        print_table(titles, rows)
 
 
 Section = tuple[tuple[str, ...], list[list[object]]]
@@ -115,7 +115,14 @@ async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section
     shown, history = looked.shown, looked.history
     steps = [row for step in shown.steps for row in _step(step)]
     attached: list[list[object]] = [
-        [iso(one.created_at), one.media_type, one.size, one.scan_status, ", ".join(one.flags) or None, _link(tx, one)]
+        [
+            iso_timestamp(one.created_at),
+            one.media_type,
+            one.size,
+            one.scan_status,
+            ", ".join(one.flags) or None,
+            _link(tx, one),
+        ]
         for one in looked.documents
     ]
     found: list[Section] = [
@@ -138,7 +145,7 @@ def _link(tx: Tx, document: Document) -> str | None:
 
 async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[object]]:
     subject, shown, waits = looked.subject, looked.shown, looked.history.open
-    by = await display_names(tx, [looked.claimed_by])
+    by = await display_name_lookup(tx, [looked.claimed_by])
     holder = "you" if looked.claimed_by == officer.id else by(looked.claimed_by)
     rows: list[list[object]] = [
         ["subject", _text(tx, subject)],
@@ -149,7 +156,7 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
     rows += [[name, value] for name, value in shown.facts]
     if waits is not None:
         rows += [
-            ["open since", f"{iso(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
+            ["open since", f"{iso_timestamp(waits.asked_at)} ({_age(tx.now - waits.asked_at)})"],
             ["reasons", ", ".join(waits.reasons)],
             ["claimed by", f"{holder} until {_clock(looked.claimed_until)}"],
             ["rejection reasons", ", ".join(REVIEW_HANDLERS[subject.kind].reason_codes)],
@@ -159,16 +166,16 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
 
 def _step(step: EvidenceStep) -> Iterator[list[object]]:
     """One step, and a line more for each further fact that it saw."""
-    reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of)]
+    reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of)]
     for name, value in step.facts or (("", ""),):
         yield [*reported, name, value]
         reported = ["" for _ in reported]
 
 
 async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
-    by = await display_names(tx, [one.decision.by for one in history.decisions])
+    by = await display_name_lookup(tx, [one.decision.by for one in history.decisions])
     return [
-        [iso(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
+        [iso_timestamp(one.at), one.decision.verdict, one.decision.reason_code, by(one.decision.by), one.decision.note]
         for one in history.decisions
     ]
 
@@ -192,13 +199,13 @@ def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
         kind, subject_id = _read(tx, text)
         decision = Decision(verdict, reason, officer.id, reported)
         with _there(text):
-            subject = await reviews.decide(tx, REVIEW_HANDLERS[kind], subject_id, decision)
+            subject = await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)
         if verdict == "accepted":
-            await officer.record(tx, subject.partner_id, "review.accepted", text)
+            await officer.record_audit_entry(tx, subject.partner_id, "review.accepted", text)
         else:
-            await officer.record(tx, subject.partner_id, "review.rejected", text, reason=reason)
+            await officer.record_audit_entry(tx, subject.partner_id, "review.rejected", text, reason=reason)
 
-    as_operator(_ROLE, use)
+    run_as_operator(_ROLE, use)
     typer.echo(f"{text} has been {verdict}.")
 
 
@@ -210,10 +217,10 @@ def reopen_review(subject: SubjectId, note: Note) -> None:
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            reopened = await reviews.reopen(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
-        await officer.record(tx, reopened.partner_id, "review.reopened", subject)
+            reopened = await reviews.reopen_decision(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
+        await officer.record_audit_entry(tx, reopened.partner_id, "review.reopened", subject)
 
-    as_operator(_ROLE, use)
+    run_as_operator(_ROLE, use)
     typer.echo(f"{subject} has been reopened.")
 
 
@@ -227,10 +234,10 @@ def release_review(subject: SubjectId) -> None:
     async def use(tx: Tx, officer: Caller) -> None:
         kind, subject_id = _read(tx, subject)
         with _there(subject):
-            released = await reviews.release(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
-        await officer.record(tx, released.partner_id, "review.released", subject)
+            released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+        await officer.record_audit_entry(tx, released.partner_id, "review.released", subject)
 
-    as_operator(_ROLE, use)
+    run_as_operator(_ROLE, use)
     typer.echo(f"{subject} has been released.")
 
 
@@ -258,5 +265,5 @@ def _there(text: str) -> Iterator[None]:
         raise typer.BadParameter(f"there is no {text}") from None
 
 
-def _text(tx: Tx, subject: Subject) -> str:
+def _text(tx: Tx, subject: ReviewSubject) -> str:
     return tx.ids.text(ID_TYPES[subject.kind], subject.id)

@@ -13,9 +13,9 @@ import uvloop
 
 from almoner import migrations, settings
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
-from almoner.cli.serve import listen_for, live, stop_on_signals
+from almoner.cli.serve import open_server_sockets, run_process, stop_on_signals
 from almoner.platform.database.transactions import advisory_lock
-from almoner.platform.observability.log_lines import LogLines
+from almoner.platform.observability.log_lines import LogLineWriter
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import Services, build_services
@@ -48,19 +48,19 @@ def run() -> None:
     stop everything. If ALMONER_DATABASE_URL is not set, an embedded PostgreSQL server is used.
     """
     started = time.monotonic()
-    outputs.never_fail()
+    outputs.ignore_output_errors()
     given = settings.read_settings()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
-    sockets, provider_sockets = listen_for(given)
-    with local.completed(given) as complete:
+    sockets, provider_sockets = open_server_sockets(given)
+    with local.complete_settings(given) as complete:
         if given.database_url is not None:
             asyncio.run(_ensure_app_role(complete.owner_dsn))
         migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"database: applied {step}"))
         log = given.data_dir.resolve() / "almoner.log"
         with logs.LogFile(log) as file:
-            lines = LogLines(file.write)
-            logs.configure(lines, complete.log_level)
+            lines = LogLineWriter(file.write)
+            logs.configure_logging(lines, complete.log_level)
             uvloop.run(_live(given, complete, sockets, provider_sockets, Telemetry(lines), log, started))
     typer.echo("Stopped.")
 
@@ -99,10 +99,10 @@ async def _live(
                 return
             await watchlists.load_sample(services.db)
             sandbox = await demo.sandbox_content(services.db, demo.read_sandbox_file(file))
-            local.write_private(file, sandbox)
+            local.write_private_json(file, sandbox)
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database(given, stop))
-            group.create_task(live(services, "server and worker", stop, sockets, provider_sockets))
+            group.create_task(local.keep_database_running(given, stop))
+            group.create_task(run_process(services, "server and worker", stop, sockets, provider_sockets))
             await _until_ready(services, stop)
             _show_banner(services, sandbox, file, log, time.monotonic() - start)
     finally:

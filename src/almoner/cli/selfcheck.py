@@ -4,9 +4,9 @@ import sys
 
 import typer
 
-from almoner.cli.database import with_database
+from almoner.cli.database import run_with_database
 from almoner.platform.observability import selfcheck as platform
-from almoner.platform.observability.selfcheck import Check, Finding
+from almoner.platform.observability.selfcheck import ConsistencyCheck, Finding
 from almoner.selfchecks import CHECKS
 
 _WIDTH = 76
@@ -18,7 +18,7 @@ def selfcheck() -> None:
     The exit status is 1 if a check fails. The command reads one snapshot of the database and changes nothing, so you
     can run it while the service is running.
     """
-    outcome = with_database(lambda database: platform.run_selfcheck(database, CHECKS, _report))
+    outcome = run_with_database(lambda database: platform.run_selfcheck(database, CHECKS, _report))
     if sys.stdout.isatty():
         typer.echo("\r" + " " * (_WIDTH + 2) + "\r", nl=False)
     for finding in outcome.findings:
@@ -30,7 +30,7 @@ def selfcheck() -> None:
     typer.echo(f"{asked}: all passed.")
 
 
-def _report(asked: int, check: Check) -> None:
+def _report(asked: int, check: ConsistencyCheck) -> None:
     """Progress on a terminal, on one line, and nothing elsewhere."""
     if sys.stdout.isatty():
         typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)

@@ -16,11 +16,11 @@ from starlette.types import ASGIApp
 from almoner import migrations, settings, worker
 from almoner.app import create_app
 from almoner.cli import local, logs, outputs
-from almoner.cli.connection_limits import BoundedProtocol, Connections
-from almoner.cli.ports import listen
+from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
+from almoner.cli.ports import open_listening_sockets
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.platform.jobs.processes import Role
-from almoner.platform.observability.log_lines import stderr_lines
+from almoner.platform.observability.log_lines import stderr_log_writer
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
 from almoner.wiring import Services, build_services
@@ -32,14 +32,14 @@ _YOUNG_OBJECTS = 20_000
 class Server(uvicorn.Server):
     """uvicorn without its own signal handlers: one process may hold several, and stops them together."""
 
-    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+    def __init__(self, config: uvicorn.Config, connections: OpenConnections) -> None:
         super().__init__(config)
         self._connections = connections
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second; once a second what takes too long is ended."""
         if counter % 10 == 0:
-            self._connections.sweep(asyncio.get_running_loop().time())
+            self._connections.close_overdue(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
 
     @contextmanager
@@ -57,7 +57,7 @@ def stop_on_signals() -> asyncio.Event:
     return stop
 
 
-def collect_seldom() -> None:
+def reduce_garbage_collection() -> None:
     """Let the garbage collector leave alone what was made by now, and look at the young only when they are many.
 
     Requests and deliveries leave hardly a cycle behind, but make hundreds of objects each: by Python's defaults every
@@ -68,14 +68,14 @@ def collect_seldom() -> None:
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
 
 
-async def answer(
-    app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, connections: Connections | None = None
+async def serve_application(
+    app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, connections: OpenConnections | None = None
 ) -> None:
     """Serve the application until ``stop``; requests in flight get ten seconds to end.
 
     ``connections``: those of the process, where it serves several applications.
     """
-    connections = connections or Connections()
+    connections = connections or OpenConnections()
     config = uvicorn.Config(
         app,
         loop="none",
@@ -101,12 +101,14 @@ async def answer(
         ending.cancel()
 
 
-def listen_for(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
+def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
     """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy."""
-    sockets = listen(given.host, given.port)
-    if not given.built_in_provider:
+    sockets = open_listening_sockets(given.host, given.port)
+    if not given.uses_test_provider:
         return sockets, []
-    return sockets, listen(given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)")
+    return sockets, open_listening_sockets(
+        given.host, given.port + 1, purpose=" (ALMONER_PORT + 1, the test payment provider)"
+    )
 
 
 def serve() -> None:
@@ -116,10 +118,10 @@ def serve() -> None:
     can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: it exits once requests in
     flight have finished.
     """
-    outputs.never_fail()
+    outputs.ignore_output_errors()
     given = settings.read_settings()
-    sockets, provider_sockets = listen_for(given)
-    with local.completed(given) as complete:
+    sockets, provider_sockets = open_server_sockets(given)
+    with local.complete_settings(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
 
 
@@ -127,19 +129,19 @@ async def _serve(
     given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    lines = stderr_lines()
-    logs.configure(lines, complete.log_level)
+    lines = stderr_log_writer()
+    logs.configure_logging(lines, complete.log_level)
     stop = stop_on_signals()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database(given, stop))
-            group.create_task(live(services, "server", stop, sockets, provider_sockets))
+            group.create_task(local.keep_database_running(given, stop))
+            group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
         await services.close()
 
 
-async def live(
+async def run_process(
     services: Services,
     role: Role,
     stop: asyncio.Event,
@@ -150,13 +152,13 @@ async def live(
     app = create_app(services)
     if role != "worker":
         await organisations_flows.warm_search_cache(services.db)
-    collect_seldom()
-    connections = Connections(trusted_proxies=services.settings.trusted_proxies)
+    reduce_garbage_collection()
+    connections = OpenConnections(trusted_proxies=services.settings.trusted_proxies)
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(services, role, stop))
-        group.create_task(answer(app, sockets, stop, connections))
+        group.create_task(serve_application(app, sockets, stop, connections))
         if services.provider_app is not None:
-            group.create_task(answer(services.provider_app, provider_sockets, stop, connections))
+            group.create_task(serve_application(services.provider_app, provider_sockets, stop, connections))
             group.create_task(services.provider_app.run(stop))
 
 
@@ -166,22 +168,22 @@ def work() -> None:
     A worker also runs scheduled jobs. You can run any number of workers. To stop a worker, send it SIGTERM: it exits
     once its current jobs have finished.
     """
-    outputs.never_fail()
+    outputs.ignore_output_errors()
     given = settings.read_settings()
-    with local.completed(given) as complete:
+    with local.complete_settings(given) as complete:
         uvloop.run(_work(given, complete))
 
 
 async def _work(given: Settings, complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_current()
-    lines = stderr_lines()
-    logs.configure(lines, complete.log_level)
+    lines = stderr_log_writer()
+    logs.configure_logging(lines, complete.log_level)
     stop = stop_on_signals()
     services = await build_services(complete, telemetry=Telemetry(lines))
-    collect_seldom()
+    reduce_garbage_collection()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(local.keep_database(given, stop))
+            group.create_task(local.keep_database_running(given, stop))
             group.create_task(worker.run(services, "worker", stop))
     finally:
         await services.close()

@@ -8,18 +8,18 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import table
-from almoner.cli.amounts import amount, decimal
-from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.progress import Line
+from almoner.cli.access import print_table
+from almoner.cli.amounts import format_amount, format_decimal
+from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.progress import ProgressLine
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import CurrencyTotal, LineKind, Settlement, UnbookedLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
@@ -48,7 +48,7 @@ def import_settlement(
     Importing the same report again changes nothing.
     """
     content = file.read_bytes()
-    line = Line()
+    line = ProgressLine()
 
     def report(progress: ImportProgress) -> None:
         line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
@@ -59,19 +59,19 @@ def import_settlement(
 
         async def record(tx: Tx, settlement: Settlement) -> None:
             reported = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
-            await officer.record(tx, DEPLOYMENT, "settlement.imported", provider, **reported)
+            await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.imported", provider, **reported)
 
         return await settlements_flows.import_report(database, provider, content, report, record)
 
     started = time.monotonic()
-    settlement = with_database(use)
+    settlement = run_with_database(use)
     line.clear()
     pace = settlement.lines / max(time.monotonic() - started, 0.001)
     typer.echo(
         f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
         f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "
-        f"net {decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
-        f"after fees of {decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
+        f"net {format_decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
+        f"after fees of {format_decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
     )
     if settlement.exceptions:
         typer.echo("See `almoner settlements unmatched`. Unmatched lines are tried again every night.")
@@ -84,11 +84,11 @@ def list_settlements(limit: Limit = 50) -> None:
     async def use(tx: Tx) -> tuple[list[Settlement], list[CurrencyTotal]]:
         return await settlements.newest_settlements(tx, limit), await settlements.unbooked_sums(tx)
 
-    reports, unbooked = in_transaction(use)
+    reports, unbooked = run_in_transaction(use)
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
-    table(titles, [_row(settlement) for settlement in reports])
+    print_table(titles, [_row(settlement) for settlement in reports])
     for found in unbooked:
-        net = f"{decimal(found.net_minor, found.currency)} {found.currency}"
+        net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         typer.echo(
             f"{net} of {found.lines:,} unmatched lines reached the bank and is not booked: "
             "see `almoner settlements unmatched`."
@@ -96,9 +96,12 @@ def list_settlements(limit: Limit = 50) -> None:
 
 
 def _row(found: Settlement) -> list[object]:
-    sums = (decimal(found.fee_minor, found.currency), f"{decimal(found.net_minor, found.currency)} {found.currency}")
+    sums = (
+        format_decimal(found.fee_minor, found.currency),
+        f"{format_decimal(found.net_minor, found.currency)} {found.currency}",
+    )
     counts = (found.lines, found.matched, found.exceptions)
-    return [found.provider, found.reference, found.settled_on, iso(found.imported_at), *counts, *sums]
+    return [found.provider, found.reference, found.settled_on, iso_timestamp(found.imported_at), *counts, *sums]
 
 
 @commands.command("unmatched")
@@ -109,7 +112,7 @@ def list_unmatched(limit: Limit = 200) -> None:
         return [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)]
 
     titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in")
-    table(titles, in_transaction(use))
+    print_table(titles, run_in_transaction(use))
 
 
 @commands.command("unreconciled")
@@ -123,11 +126,11 @@ def list_unreconciled(limit: Limit = 200) -> None:
     async def use(tx: Tx) -> list[list[object]]:
         return [_unreconciled(tx, one) for one in await bank_statements.unreconciled_items(tx, limit)]
 
-    table(("age", "kind", "source", "reference", "amount", "reason", "see"), in_transaction(use))
+    print_table(("age", "kind", "source", "reference", "amount", "reason", "see"), run_in_transaction(use))
 
 
 @commands.command("dismiss")
-def dismiss(
+def dismiss_line(
     provider: Annotated[str, typer.Argument(help="The payment provider, from `almoner settlements unmatched`.")],
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
     payment: Annotated[str, typer.Argument(help="The payment provider's ID for the payment.")],
@@ -145,14 +148,14 @@ def dismiss(
             tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
         )
         line = {"reference": reference, "payment": payment, "kind": str(kind)}
-        await officer.record(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
 
-    as_operator("finance", use)
+    run_as_operator("finance", use)
     typer.echo(f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved.")
 
 
 def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:
-    money = f"{decimal(one.minor, one.currency)} {one.currency}"
+    money = f"{format_decimal(one.minor, one.currency)} {one.currency}"
     what, see = _UNRECONCILED[one.what]
     return [_age(tx, one.since), what, one.whose, one.name, money, one.why, f"almoner {see}"]
 
@@ -165,6 +168,6 @@ def _age(tx: Tx, since: datetime) -> str:
 def _unmatched(tx: Tx, unbooked: UnbookedLine) -> list[object]:
     stored = unbooked.stored
     line, old = stored.line, _age(tx, stored.since)
-    sums = (amount(line.gross), amount(line.fee))
+    sums = (format_amount(line.gross), format_amount(line.fee))
     why = (stored.reason, stored.reason.sentence if stored.reason else None, unbooked.booked_in)
     return [old, stored.provider, unbooked.reference, line.kind, line.payment, *sums, *why]

@@ -8,15 +8,15 @@ import typer
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import DEFAULT_SCOPES, Metadata, Provider, ProviderSettings, SsoRefused
+from almoner.access.sso.domain import DEFAULT_SCOPES, Provider, ProviderMetadata, ProviderSettings, SsoRefused
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
-from almoner.cli.access import partner_of
-from almoner.cli.caller import Caller, as_administrator
-from almoner.cli.database import in_transaction, with_database
-from almoner.cli.named_members import Member, member_of
+from almoner.cli.access import get_partner
+from almoner.cli.caller import Caller, run_as_administrator
+from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.named_members import Member, get_member_id
 from almoner.kit.text import to_one_line
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound.client import OutboundClient
 
@@ -72,10 +72,10 @@ def set_provider(
     )
 
     async def use(tx: Tx, officer: Caller) -> tuple[Provider, str]:
-        scope = await partner_of(tx, partner)
-        return await sso.save_provider(tx, officer.by, scope, wanted), sso.redirect_uri(tx, scope)
+        scope = await get_partner(tx, partner)
+        return await sso.save_provider(tx, officer.audit_context, scope, wanted), sso.redirect_uri(tx, scope)
 
-    _show(*as_administrator(use))
+    _show(*run_as_administrator(use))
 
 
 @commands.command("show")
@@ -83,19 +83,19 @@ def show_provider(partner: PartnerId) -> None:
     """Show a partner's SSO settings and redirect URL."""
 
     async def use(tx: Tx) -> tuple[Provider | None, str]:
-        scope = await partner_of(tx, partner)
+        scope = await get_partner(tx, partner)
         return await sso.find(tx, scope), sso.redirect_uri(tx, scope)
 
-    _show(*in_transaction(use))
+    _show(*run_in_transaction(use))
 
 
 @commands.command("test")
 def test_provider(partner: PartnerId) -> None:
     """Fetch and check the identity provider's metadata."""
 
-    async def use(database: Database) -> Metadata | SsoRefused:
+    async def use(database: Database) -> ProviderMetadata | SsoRefused:
         async with database.read() as tx:
-            scope = await partner_of(tx, partner)
+            scope = await get_partner(tx, partner)
         outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
         try:
             return await OidcFlow(database, outbound).fetch_metadata(scope)
@@ -104,7 +104,7 @@ def test_provider(partner: PartnerId) -> None:
         finally:
             await outbound.close()
 
-    found = with_database(use)
+    found = run_with_database(use)
     if isinstance(found, SsoRefused):
         typer.echo(to_one_line(f"{found.text} {found.reported or ''}".strip()), err=True)
         raise typer.Exit(1)
@@ -123,9 +123,9 @@ def remove_provider(partner: PartnerId) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> None:
-        await sso.remove(tx, officer.by, await partner_of(tx, partner))
+        await sso.remove(tx, officer.audit_context, await get_partner(tx, partner))
 
-    as_administrator(use)
+    run_as_administrator(use)
     typer.echo("SSO has been removed.")
 
 
@@ -137,14 +137,14 @@ def unlink_member(partner: PartnerId, member: Member) -> None:
     """
 
     async def use(tx: Tx, officer: Caller) -> str:
-        scope = await partner_of(tx, partner)
-        person = await people.get(tx, member_realm(scope), await member_of(tx, scope, member))
-        issuers = [one.issuer for one in await identities.of_person(tx, person)]
-        await identities.unlink_accounts(tx, person, officer.by)
+        scope = await get_partner(tx, partner)
+        person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
+        issuers = [one.issuer for one in await identities.list_of_person(tx, person)]
+        await identities.unlink_accounts(tx, person, officer.audit_context)
         gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
         return f"{person.user_name} {gone}."
 
-    typer.echo(to_one_line(as_administrator(use)))
+    typer.echo(to_one_line(run_as_administrator(use)))
 
 
 def _secret() -> str:
@@ -176,7 +176,7 @@ def _show(provider: Provider | None, redirect: str) -> None:
             ("scopes", " ".join(provider.scopes)),
             ("new members", "yes" if provider.creates_members else "no"),
             ("enabled", "yes" if provider.enabled else "no"),
-            ("changed", iso(provider.updated_at)),
+            ("changed", iso_timestamp(provider.updated_at)),
         ]
     for title, value in rows:
         typer.echo(to_one_line(f"{title:<12}  {value}"))

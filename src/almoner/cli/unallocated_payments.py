@@ -4,10 +4,10 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.amounts import amount
-from almoner.cli.caller import Caller, as_operator, display_names
-from almoner.cli.database import in_transaction
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.amounts import format_amount
+from almoner.cli.caller import Caller, display_name_lookup, run_as_operator
+from almoner.cli.database import run_in_transaction
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
@@ -16,7 +16,7 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPayment,
 )
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
@@ -34,7 +34,7 @@ Note = Annotated[str, typer.Option(help="The reason for the decision.")]
 
 
 @commands.command("list")
-def list_held(
+def list_unallocated_payments(
     every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> None:
@@ -47,19 +47,19 @@ def list_held(
     async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
         found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
         decided = await suspense.list_decisions(tx, [held.id for held in found])
-        by = await display_names(tx, [one.by for one in decided])
+        by = await display_name_lookup(tx, [one.by for one in decided])
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
 
-    rows, decisions = in_transaction(use)
-    table(("payment", "since", "reason", "amount", "status", "automatic on", "provider payment"), rows)
+    rows, decisions = run_in_transaction(use)
+    print_table(("payment", "since", "reason", "amount", "status", "automatic on", "provider payment"), rows)
     if decisions:
         typer.echo()
-        table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)
+        print_table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)
 
 
 def _row(tx: Tx, held: UnallocatedPayment) -> list[object]:
     decides = held.auto_decide_at.date() if held.status == "held" else None
-    facts = [held.reason, amount(held.money), _status(held), decides, held.provider_payment]
+    facts = [held.reason, format_amount(held.money), _status(held), decides, held.provider_payment]
     return [tx.ids.text(_TYPE, held.id), held.received_at.date(), *facts]
 
 
@@ -70,7 +70,7 @@ def _status(held: UnallocatedPayment) -> str:
 def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
     return [
         tx.ids.text(_TYPE, one.unallocated_id),
-        iso(one.at),
+        iso_timestamp(one.at),
         _DECISION.get(one.choice, one.choice),
         one.provider_refund,
     ]
@@ -94,17 +94,17 @@ def refund(
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
 
     async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
-        held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
+        held_id = parse_id(tx, _TYPE, held)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
         if provider_refund is not None:
             return await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
         return await suspense.begin_refund(tx, held_id, noted, officer.id)
 
-    typer.echo(f"{held} is {_status(as_operator('finance', use))}.")
+    typer.echo(f"{held} is {_status(run_as_operator('finance', use))}.")
 
 
 @commands.command("apply")
-def apply(held: HeldId, note: Note) -> None:
+def apply_to_donation(held: HeldId, note: Note) -> None:
     """Apply a bank transfer to its donation.
 
     Use this for a transfer that arrived late or for a different amount. The amount of the donation is changed to the
@@ -113,11 +113,11 @@ def apply(held: HeldId, note: Note) -> None:
     noted = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> str:
-        held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
+        held_id = parse_id(tx, _TYPE, held)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
         return tx.ids.text("donation", (await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
 
-    typer.echo(f"{held} has been applied to {as_operator('finance', use)}.")
+    typer.echo(f"{held} has been applied to {run_as_operator('finance', use)}.")
 
 
 @commands.command("write-off")
@@ -129,11 +129,11 @@ def write_off(held: HeldId, note: Note) -> None:
     noted = _checked(note)
 
     async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
-        held_id = read_id(tx, _TYPE, held)
-        await officer.record(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
+        held_id = parse_id(tx, _TYPE, held)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
         return await suspense.write_off(tx, held_id, noted, officer.id)
 
-    typer.echo(f"{held} is {_status(as_operator('finance', use))}.")
+    typer.echo(f"{held} is {_status(run_as_operator('finance', use))}.")
 
 
 def _checked(note: str) -> str:

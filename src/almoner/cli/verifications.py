@@ -5,9 +5,17 @@ from typing import Annotated, get_args
 
 import typer
 
-from almoner.cli.access import read_id, table
-from almoner.cli.caller import Approved, Caller, Note, as_operator, display_names, ensure_apart, require_approval
-from almoner.cli.database import in_transaction
+from almoner.cli.access import parse_id, print_table
+from almoner.cli.caller import (
+    ApprovedDecision,
+    Caller,
+    Note,
+    display_name_lookup,
+    ensure_independent_operator,
+    require_approval,
+    run_as_operator,
+)
+from almoner.cli.database import run_in_transaction
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from almoner.giving.disbursing.verifications import service as verifications
@@ -25,7 +33,7 @@ from almoner.giving.disbursing.verifications.domain import (
 )
 from almoner.giving.disbursing.verifications.service import Flag
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.pages.translations import TranslationCatalogues
@@ -66,16 +74,16 @@ def list_verifications(
     """List verifications by status, newest first."""
 
     async def use(tx: Tx) -> list[list[object]]:
-        scope = Partner(read_id(tx, "partner", partner)) if partner else ALL_PARTNERS
+        scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
         found = await verifications.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
         return [await _row(tx, one) for one in found]
 
-    table(("verification", "organisation", "status", "registration", "expires"), in_transaction(use))
+    print_table(("verification", "organisation", "status", "registration", "expires"), run_in_transaction(use))
 
 
 async def _row(tx: Tx, one: Verification) -> list[object]:
     organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
-    moment = iso_or_none(one.expires_at)
+    moment = iso_timestamp_or_none(one.expires_at)
     return [tx.ids.text(ID, one.id), organisation.shown_name, one.status, one.checks["registration"], moment]
 
 
@@ -94,12 +102,12 @@ def show_verification(verification: VerificationId) -> None:
             ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
             ["status", one.status],
             ["rejection reason", one.rejection_reason],
-            ["created", iso(one.created_at)],
-            ["expires", iso_or_none(one.expires_at)],
-            ["processed", iso_or_none(one.processed_at)],
+            ["created", iso_timestamp(one.created_at)],
+            ["expires", iso_timestamp_or_none(one.expires_at)],
+            ["processed", iso_timestamp_or_none(one.processed_at)],
         ]
         facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
-        facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining) if one.live else None])
+        facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining_checks) if one.is_live else None])
         facts.append(["disbursements wait for", await _waits(tx, one)])
         decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
         return (
@@ -110,12 +118,12 @@ def show_verification(verification: VerificationId) -> None:
             decided,
         )
 
-    facts, *parts = in_transaction(use)
-    table(("field", "value"), facts)
+    facts, *parts = run_in_transaction(use)
+    print_table(("field", "value"), facts)
     for titles, rows in zip((_SEEN, _ASKED, _FLAGS, _DECIDED), parts, strict=True):
         if rows:
             typer.echo()
-            table(titles, rows)
+            print_table(titles, rows)
 
 
 async def _waits(tx: Tx, one: Verification) -> str | None:
@@ -126,16 +134,16 @@ async def _waits(tx: Tx, one: Verification) -> str | None:
 async def _seen(tx: Tx, one: Verification) -> Rows:
     """What was seen of the checks, with the facts in one line."""
     noted = await verifications.list_findings(tx, one.id)
-    by = await display_names(tx, [row.finding.source for row in noted])
+    by = await display_name_lookup(tx, [row.finding.source for row in noted])
     return [
         [
-            iso(row.checked_at),
+            iso_timestamp(row.checked_at),
             row.finding.check,
             row.finding.outcome,
             row.finding.reason,
             by(row.finding.source),
-            iso_or_none(row.finding.data_as_of),
-            iso_or_none(row.finding.expires_at),
+            iso_timestamp_or_none(row.finding.data_as_of),
+            iso_timestamp_or_none(row.finding.expires_at),
             ", ".join(f"{name} {_plain(value)}" for name, value in row.finding.facts.items() if value is not None),
         ]
         for row in noted
@@ -150,12 +158,12 @@ def _plain(value: object) -> str:
 
 async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
     """Each flag, and a line for whoever has looked at it."""
-    by = await display_names(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
+    by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
-        rows.append([iso(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.sentence, flag.status, None, None])
+        rows.append([iso_timestamp(flag.raised_at), tx.ids.text(FLAG, flag.id), flag.sentence, flag.status, None, None])
         looks = [look for look in (flag.first, flag.second) if look]
-        rows += [[iso(look.at), None, None, None, by(look.by), look.note] for look in looks]
+        rows += [[iso_timestamp(look.at), None, None, None, by(look.by), look.note] for look in looks]
     return rows
 
 
@@ -175,7 +183,7 @@ def request_confirmation(
 
     async def use(tx: Tx, officer: Caller) -> str:
         one = await _find(tx, verification)
-        known = await agents.contact_of(tx, one.organisation_id)
+        known = await agents.find_official_contact(tx, one.organisation_id)
         if known is None:
             organisation = tx.ids.text("organisation", one.organisation_id)
             raise InvalidState(
@@ -184,14 +192,14 @@ def request_confirmation(
         asked = await organisation_confirmations.request_confirmation(
             tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
         )
-        await officer.record(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
-        return f"Emailed {known.email} in {asked.language}; the link expires at {iso(asked.expires_at)}."
+        await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
+        return f"Emailed {known.email} in {asked.language}; the link expires at {iso_timestamp(asked.expires_at)}."
 
-    typer.echo(as_operator("reviewer", use))
+    typer.echo(run_as_operator("reviewer", use))
 
 
 def _language(given: str | None) -> str | None:
-    offered = TranslationCatalogues().offered
+    offered = TranslationCatalogues().offered_languages
     if given is not None and given not in offered:
         raise typer.BadParameter(f"--language is one of {', '.join(offered)}")
     return given
@@ -200,15 +208,15 @@ def _language(given: str | None) -> str | None:
 async def _asked(tx: Tx, one: Verification) -> Rows:
     """What the nonprofit was asked and by whom, and what it answered."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
-    by = await display_names(tx, [row.asked_by for row in known])
+    by = await display_name_lookup(tx, [row.asked_by for row in known])
     return [
         [
-            iso(row.asked_at),
+            iso_timestamp(row.asked_at),
             row.email or "deleted",
             row.source,
             by(row.asked_by),
             row.answer or ("replaced by a later request" if row.withdrawn else "none yet"),
-            iso_or_none(row.answered_at),
+            iso_timestamp_or_none(row.answered_at),
             ", ".join(part for part in (row.name, row.role) if part) or None,
         ]
         for row in known
@@ -225,14 +233,19 @@ def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
 
     async def use(tx: Tx) -> Rows:
         rows: Rows = []
-        for flag in await verifications.open_flags(tx, limit):
+        for flag in await verifications.list_open_flags(tx, limit):
             one = await verifications.get(tx, ALL_PARTNERS, flag.verification_id)
             organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
-            facts = (organisation.shown_name, flag.sentence, "1 of 2" if flag.first else "0 of 2", iso(flag.raised_at))
+            facts = (
+                organisation.shown_name,
+                flag.sentence,
+                "1 of 2" if flag.first else "0 of 2",
+                iso_timestamp(flag.raised_at),
+            )
             rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
         return rows
 
-    table(("flag", "verification", "organisation", "change", "reviewed", "raised"), in_transaction(use))
+    print_table(("flag", "verification", "organisation", "change", "reviewed", "raised"), run_in_transaction(use))
 
 
 @commands.command("clear-flag")
@@ -245,27 +258,31 @@ def clear_flag(flag: FlagId, note: Note) -> None:
 
     async def use(tx: Tx, officer: Caller) -> Flag:
         try:
-            known = await verifications.get_flag(tx, read_id(tx, FLAG, flag))
-            await ensure_apart(tx, officer, known.first.by if known.first else None)
+            known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
+            await ensure_independent_operator(tx, officer, known.first.by if known.first else None)
             looked = await verifications.review_flag(tx, known.id, note=reported, by=officer.id)
         except NotFound:
             raise typer.BadParameter(f"there is no flag {flag}") from None
         one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
         named_so = tx.ids.text(ID, one.id)
-        await officer.record(tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status)
+        await officer.record_audit_entry(
+            tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status
+        )
         return looked
 
-    lifted = as_operator("reviewer", use).status == "lifted"
+    lifted = run_as_operator("reviewer", use).status == "lifted"
     stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
     typer.echo(f"{flag} {stated}.")
 
 
 async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """Each decision, and a line more for whoever looked as well."""
-    by = await display_names(tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)])
+    by = await display_name_lookup(
+        tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]
+    )
     rows: list[list[object]] = []
     for one in history:
-        rows.append([iso(one.at), one.decision, one.reason, by(one.evidence.decided_by), one.evidence.note])
+        rows.append([iso_timestamp(one.at), one.decision, one.reason, by(one.evidence.decided_by), one.evidence.note])
         if one.evidence.second_by:
             rows.append([None, None, None, by(one.evidence.second_by), one.evidence.second_note])
     return rows
@@ -286,13 +303,13 @@ def approve_verification(verification: VerificationId, note: Note) -> None:
         agreed = await require_approval(
             tx, officer, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
         )
-        if not isinstance(agreed, Approved):
+        if not isinstance(agreed, ApprovedDecision):
             return agreed
         evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
         approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
-        return await _decided(tx, officer, approved, "verification.approved", people=agreed.people)
+        return await _decided(tx, officer, approved, "verification.approved", people=agreed.decider_count)
 
-    typer.echo(as_operator("reviewer", use))
+    typer.echo(run_as_operator("reviewer", use))
 
 
 @commands.command("reject")
@@ -305,7 +322,7 @@ def reject_verification(verification: VerificationId, reason: Reason, note: Note
         rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, reported))
         return await _decided(tx, officer, rejected, "verification.rejected")
 
-    typer.echo(as_operator("reviewer", use))
+    typer.echo(run_as_operator("reviewer", use))
 
 
 @commands.command("reopen")
@@ -321,12 +338,12 @@ def reopen_verification(verification: VerificationId, note: Note) -> None:
         reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, reported))
         return await _decided(tx, officer, reopened, "verification.reopened")
 
-    typer.echo(as_operator("reviewer", use))
+    typer.echo(run_as_operator("reviewer", use))
 
 
 async def _find(tx: Tx, verification: str) -> Verification:
     try:
-        return await verifications.get(tx, ALL_PARTNERS, read_id(tx, ID, verification))
+        return await verifications.get(tx, ALL_PARTNERS, parse_id(tx, ID, verification))
     except NotFound:
         raise typer.BadParameter(f"there is no verification {verification}") from None
 
@@ -340,5 +357,5 @@ def _checked(note: str) -> str:
 
 async def _decided(tx: Tx, officer: Caller, one: Verification, action: str, **details: int) -> str:
     named_so = tx.ids.text(ID, one.id)
-    await officer.record(tx, one.partner_id, action, named_so, **details)
+    await officer.record_audit_entry(tx, one.partner_id, action, named_so, **details)
     return f"{named_so} is {one.status}."

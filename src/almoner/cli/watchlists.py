@@ -7,17 +7,17 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import table
-from almoner.cli.caller import administrator
-from almoner.cli.database import with_database
-from almoner.cli.progress import Line
-from almoner.kit.time import iso
+from almoner.cli.access import print_table
+from almoner.cli.caller import administrator_lookup
+from almoner.cli.database import run_with_database
+from almoner.cli.progress import ProgressLine
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Load, WatchlistVersion
-from almoner.sources import WATCHLIST_SOURCES, watchlist_source
+from almoner.sources import WATCHLIST_SOURCES, get_watchlist_source
 
 commands = typer.Typer(
     help="Import sanctions and other watch lists.",
@@ -55,16 +55,16 @@ def import_list(
     Importing the complete list retires the sample of that list. If files look damaged, they are rejected: the existing
     version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
     """
-    reader = watchlist_source(source)
+    reader = get_watchlist_source(source)
     retired: list[str] = []
     day = published.replace(tzinfo=UTC) if published else None
-    line = Line()
+    line = ProgressLine()
 
     def reading(entries: int) -> None:
         line.show(f"reading: {entries:,} entries")
 
     async def load(database: Database) -> Load:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             await who(tx)  # refused before the seconds that it takes, and again when all is read
 
@@ -72,14 +72,14 @@ def import_list(
             officer = await who(tx)
             if done.status == "refused":
                 reasons = "; ".join(done.reasons)[:2000]
-                await officer.record(tx, DEPLOYMENT, "watchlist.refused", done.list, reasons=reasons)
+                await officer.record_audit_entry(tx, DEPLOYMENT, "watchlist.refused", done.list, reasons=reasons)
                 return
             if done.list != reader.code:
-                await officer.record(tx, DEPLOYMENT, "watchlist.retired", done.list, entries=done.removed)
+                await officer.record_audit_entry(tx, DEPLOYMENT, "watchlist.retired", done.list, entries=done.removed)
                 retired.append(done.list)
                 return
             version, entries = done.version, done.entries
-            await officer.record(
+            await officer.record_audit_entry(
                 tx, DEPLOYMENT, "watchlist.imported", done.list, version=version, entries=entries, forced=force
             )
 
@@ -92,7 +92,7 @@ def import_list(
         typer.echo("Its reader was written from the layout and never tried on a real file: check what it loaded.")
     started = time.monotonic()
     try:
-        loaded = with_database(load)
+        loaded = run_with_database(load)
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - started)
@@ -107,17 +107,17 @@ def retire_list(source: Source) -> None:
     A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Its versions are
     kept. To use the list again, import it again.
     """
-    reader = watchlist_source(source)
+    reader = get_watchlist_source(source)
 
     async def retire(database: Database) -> Load:
-        who = await administrator(database)
+        who = await administrator_lookup(database)
         async with database.write() as tx:
             officer = await who(tx)
             retired = await watchlists_flows.retire_list(tx, reader.code)
-            await officer.record(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
+            await officer.record_audit_entry(tx, DEPLOYMENT, "watchlist.retired", reader.code, entries=retired.removed)
             return retired
 
-    retired = with_database(retire)
+    retired = run_with_database(retire)
     typer.echo(f"{reader.code} is retired: {retired.removed:,} entries removed.")
 
 
@@ -133,14 +133,16 @@ def show_status() -> None:
         async with database.snapshot() as tx:
             return await watchlists.list_versions(tx), await watchlists.list_refused_loads(tx)
 
-    versions, refused = with_database(read)
+    versions, refused = run_with_database(read)
     titles = (
         "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
         "rejected", "verified", "licence",
     )  # fmt: skip
-    table(titles, map(_standing, versions))
+    print_table(titles, map(_standing, versions))
     for one in refused:
-        typer.echo(f"\nRejected at {iso(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}")
+        typer.echo(
+            f"\nRejected at {iso_timestamp(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}"
+        )
         for reason in one.reasons:
             typer.echo(f"  - {reason}")
     if refused:
@@ -155,7 +157,7 @@ async def load_sample(database: Database) -> None:
     typer.echo("Loading the watch list sample (OFAC SDN, organisations only, 2024-05-03)")
     started = time.monotonic()
     _tell(
-        await watchlists_flows.import_files(database, watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
+        await watchlists_flows.import_files(database, get_watchlist_source(_SAMPLE_SOURCE), [_SAMPLE]),
         time.monotonic() - started,
     )
 

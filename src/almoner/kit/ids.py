@@ -27,7 +27,7 @@ _REMEMBERED: Final = 8192  # about 2 MB
 
 
 @lru_cache(_REMEMBERED)  # ids come again: a nonprofit's on each row of a list, a record's in its answers and its events
-def encode(value: UUID) -> str:
+def encode_uuid(value: UUID) -> str:
     """26 lower-case Crockford base32 characters of the 128 bits, most significant first."""
     high, low = divmod(value.int, 1 << 60)  # ten bits at a time, in numbers that the processor can hold
     two = _PAIRS
@@ -38,7 +38,7 @@ def encode(value: UUID) -> str:
     )
 
 
-def decode(text: str) -> UUID | None:
+def decode_uuid(text: str) -> UUID | None:
     """The UUID of 26 Crockford characters, or None. Upper case is not accepted: identifiers are case-sensitive."""
     if _FORM.fullmatch(text) is None:
         return None
@@ -55,16 +55,16 @@ class Ids:
 
     def text(self, type_: str, value: UUID) -> str:
         """``donation`` and a UUID become ``sandbox_donation_01h...``."""
-        return f"{self._prefix}{type_}_{encode(value)}"
+        return f"{self._prefix}{type_}_{encode_uuid(value)}"
 
-    def optional(self, type_: str, value: UUID | None) -> str | None:
+    def text_or_none(self, type_: str, value: UUID | None) -> str | None:
         """As ``text``, None for None."""
         return None if value is None else self.text(type_, value)
 
     def parse(self, type_: str, text: str) -> UUID | None:
         """The UUID, or None when the text is no id of this type in this environment."""
         head = f"{self._prefix}{type_}_"
-        return decode(text[len(head) :]) if text.startswith(head) else None
+        return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
     def pattern(self, type_: str) -> str:
         """Regular expression of this type's identifiers, for the interface description."""

@@ -36,7 +36,7 @@ def is_language_tag(tag: str) -> bool:
     return len(tag) <= 35 and _TAG.fullmatch(tag) is not None
 
 
-def nearest_offered(tag: str, offered: Collection[str]) -> str | None:
+def nearest_offered_language(tag: str, offered: Collection[str]) -> str | None:
     """The offered language that a tag falls back to, or None.
 
     Itself, then with subtags cut off its end (RFC 4647 3.4), then another region's form of the same language
@@ -68,7 +68,7 @@ def region_of(tag: str) -> str | None:
     return None
 
 
-def preferred_tags(accept_language: str | None) -> list[str]:
+def preferred_language_tags(accept_language: str | None) -> list[str]:
     """The well-formed tags of an Accept-Language header, most wanted first; refused (q=0) and ``*`` are left out."""
     weighted = list(_weighted_tags(accept_language or ""))
     return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
@@ -85,7 +85,7 @@ def _weighted_tags(header: str) -> Iterator[tuple[float, str]]:
 
 def negotiate_language(accept_language: str | None, offered: Collection[str]) -> str | None:
     """The offered language that the header likes best, or None when it likes none."""
-    for tag in preferred_tags(accept_language):
-        if found := nearest_offered(tag, offered):
+    for tag in preferred_language_tags(accept_language):
+        if found := nearest_offered_language(tag, offered):
             return found
     return None

@@ -34,7 +34,7 @@ class MoneyError(ValueError):
     """An amount or currency that is no money, or money of different currencies put together."""
 
 
-def exponent(currency: str) -> int:
+def currency_exponent(currency: str) -> int:
     """Decimals of the currency's minor unit: 2 for GBP, 0 for JPY, 3 for KWD. Raises MoneyError for an unknown code."""
     try:
         return EXPONENTS[currency]
@@ -60,7 +60,7 @@ class Money:
             )
         if not 0 <= self.minor <= MAX_MINOR:
             raise MoneyError(f"an amount is from 0 to {MAX_MINOR} minor units, not {self.minor}")
-        exponent(self.currency)
+        currency_exponent(self.currency)
 
     def __add__(self, other: "Money") -> "Money":
         return Money(self.minor + self._same(other).minor, self.currency)
@@ -87,7 +87,7 @@ class Money:
 
 def format_amount(money: Money) -> str:
     """``1,234.50 GBP``, for mails in English."""
-    return f"{Decimal(money.minor).scaleb(-exponent(money.currency)):,f} {money.currency}"
+    return f"{Decimal(money.minor).scaleb(-currency_exponent(money.currency)):,f} {money.currency}"
 
 
 def allocate(whole: Money, weights: Sequence[int]) -> list[Money]:

@@ -11,11 +11,11 @@ class Lifecycle:
     resource: str
     moves: Mapping[str, frozenset[str]]
 
-    def allows(self, source: str, target: str) -> bool:
+    def allows_transition(self, source: str, target: str) -> bool:
         """Whether ``source`` may become ``target``."""
         return target in self.moves.get(source, frozenset())
 
-    def sources_of(self, target: str) -> tuple[str, ...]:
+    def source_states_of(self, target: str) -> tuple[str, ...]:
         """The states from which ``target`` may be entered, for ``WHERE status = ANY($n)``."""
         return tuple(source for source, targets in self.moves.items() if target in targets)
 

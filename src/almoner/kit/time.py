@@ -22,7 +22,7 @@ class Clock(Protocol):
         ...
 
 
-def iso(moment: datetime) -> str:
+def iso_timestamp(moment: datetime) -> str:
     """``2026-11-21T09:30:00.123Z``: UTC with milliseconds (spec 2.1). The moment must be UTC."""
     two = _TWO
     return (
@@ -31,9 +31,9 @@ def iso(moment: datetime) -> str:
     )
 
 
-def iso_or_none(moment: datetime | None) -> str | None:
-    """As ``iso``, None for None."""
-    return None if moment is None else iso(moment)
+def iso_timestamp_or_none(moment: datetime | None) -> str | None:
+    """As ``iso_timestamp``, None for None."""
+    return None if moment is None else iso_timestamp(moment)
 
 
 def parse_moment(text: str) -> datetime:

@@ -13,7 +13,7 @@ from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.processes import Heartbeat
 from almoner.platform.jobs.wakeup import PollBackoff, Wakeup
-from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 WAKEUP: Final = Wakeup()
@@ -24,11 +24,11 @@ class MovableClock(Clock, Protocol):
     """A clock whose business time can be set ahead of its own course."""
 
     @property
-    def ahead(self) -> timedelta:
+    def offset(self) -> timedelta:
         """How far business time has been moved."""
         ...
 
-    def set_ahead(self, ahead: timedelta) -> None:
+    def set_offset(self, ahead: timedelta) -> None:
         """Move business time; never back."""
         ...
 
@@ -41,11 +41,11 @@ class BusinessClock:
         self._ahead = timedelta()
 
     @property
-    def ahead(self) -> timedelta:
+    def offset(self) -> timedelta:
         """How far business time is ahead of real time."""
         return self._ahead
 
-    def set_ahead(self, ahead: timedelta) -> None:
+    def set_offset(self, ahead: timedelta) -> None:
         """Take over a move."""
         self._ahead = max(self._ahead, ahead)
 
@@ -73,7 +73,7 @@ async def read_offset(tx: Tx) -> ClockOffset:
     return ClockOffset(row["clock_offset"], row["version"])
 
 
-async def try_lock(tx: Tx) -> bool:
+async def try_lock_clock(tx: Tx) -> bool:
     """Keep others from moving the clock until the transaction ends; False while somebody moves it."""
     return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
 
@@ -90,7 +90,7 @@ async def set_offset(tx: Tx, ahead: timedelta) -> ClockOffset:
     return ClockOffset(row["clock_offset"], row["version"])
 
 
-class ClockWatch:
+class ClockSynchroniser:
     """Keeps one process's clock in step with the row, and says so with its pulse."""
 
     def __init__(self, db: Database, clock: MovableClock, pulse: Heartbeat, telemetry: Telemetry) -> None:
@@ -99,7 +99,7 @@ class ClockWatch:
         self._pulse = pulse
         self._telemetry = telemetry
 
-    async def check(self) -> bool:
+    async def synchronise(self) -> bool:
         """Take over a move, if there was one; whether there was."""
         async with self._db.read() as tx:
             offset = await read_offset(tx)
@@ -107,7 +107,7 @@ class ClockWatch:
 
     async def apply_offset(self, offset: ClockOffset) -> bool:
         """Live in the moved time from now on; whether it is another one."""
-        self._clock.set_ahead(offset.ahead)
+        self._clock.set_offset(offset.ahead)
         if offset.version <= self._pulse.clock_version:
             return False
         self._pulse.clock_version = offset.version
@@ -120,8 +120,8 @@ class ClockWatch:
         with WAKEUP.listener() as ear:
             while not stop.is_set():
                 try:
-                    if await self.check():
+                    if await self.synchronise():
                         pace.reset()
                 except DATABASE_ERRORS as error:
-                    self._telemetry.log("clock_waits", self._clock.real_now(), **failure_fields(error))
+                    self._telemetry.log("clock_waits", self._clock.real_now(), **failure_log_fields(error))
                 await pace.wait_for_work(ear)

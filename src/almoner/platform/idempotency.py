@@ -44,7 +44,7 @@ kept as (
 )"""
 """CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
 
-AUDIT: Final = f"audited as ({audit.insert_sql(9, 'from made')})"
+AUDIT: Final = f"audited as ({audit.insert_entries_sql(9, 'from made')})"
 """CTE that writes the audit entry of the call: $9 to $20 are its ``Trace.values``."""
 
 OUTCOME: Final = """
@@ -71,7 +71,7 @@ class IdempotencyClaim:
     key_hash: bytes | None
     lock: int | None
 
-    def parameters(self, tx: Tx, body: bytes) -> tuple[object, ...]:
+    def sql_parameters(self, tx: Tx, body: bytes) -> tuple[object, ...]:
         """The first eight parameters of a hot write whose answer is ``body``."""
         sealed = None if self.key_hash is None else _seal(tx.vault, self.key_hash, body)
         return (
@@ -110,7 +110,7 @@ def _seal(vault: Vault, key_hash: bytes, body: bytes) -> bytes:
     return vault.encrypt(body, context="idempotency", binding=key_hash)
 
 
-def read_key(headers: Mapping[str, str]) -> str | None:
+def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
     """The caller's key: 1 to 255 visible ASCII characters (I8), or None. Raises IncorrectParams."""
     key = headers.get(HEADER)
     if key is None:
@@ -167,14 +167,14 @@ _KEEP: Final = f"""
 with kept as (
     insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7) returning 1
-) {audit.insert_sql(8, "from kept")}
+) {audit.insert_entries_sql(8, "from kept")}
 """
 
 
 async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
     """Last statement of an ordinary write: store the answer and the audit entry (``Trace.values``) with its effect."""
     if held.key_hash is None:
-        await audit.append_entry(tx, entry)
+        await audit.insert_entry(tx, entry)
         return
     await tx.execute(
         _KEEP,
@@ -189,12 +189,12 @@ async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tup
     )
 
 
-def is_lost_race(error: BaseException) -> bool:
+def is_claim_conflict(error: BaseException) -> bool:
     """Whether a statement failed because an equal call had stored its answer first (or an expired one still stands)."""
     return isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == CONSTRAINT
 
 
-async def delete_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
+async def delete_expired_answer(tx: Tx, partner: UUID, key_hash: bytes) -> None:
     """Remove an answer that outlived its 21 days, so that its key counts as new (spec 8)."""
     await tx.execute(
         "delete from idempotency_response where partner_id = $1 and key_hash = $2 and expires_at <= $3",
@@ -204,13 +204,13 @@ async def delete_expired(tx: Tx, partner: UUID, key_hash: bytes) -> None:
     )
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_purge_at(tx: Tx) -> datetime | None:
     """When the first answer expires that has not been removed."""
     due: datetime | None = await tx.fetchval("select min(expires_at) from idempotency_response")
     return due
 
 
-async def purge(tx: Tx, limit: int = 1000) -> int:
+async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
     """Sweep: remove expired answers. Answers how many were removed."""
     removed: Any = await tx.fetchval(
         """

@@ -105,14 +105,14 @@ class MerchantApi:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/v1/payments", self.create, methods=["POST"]),
-            Route("/v1/payments/{id}", self.read, methods=["GET"]),
-            Route("/v1/payments/{id}/cancel", self.cancel, methods=["POST"]),
-            Route("/v1/payments/{id}/refunds", self.refund, methods=["POST"]),
-            Route("/v1/payments/{id}/disputes", self.disputes, methods=["GET"]),
+            Route("/v1/payments", self.create_payment, methods=["POST"]),
+            Route("/v1/payments/{id}", self.read_payment, methods=["GET"]),
+            Route("/v1/payments/{id}/cancel", self.cancel_payment, methods=["POST"]),
+            Route("/v1/payments/{id}/refunds", self.refund_payment, methods=["POST"]),
+            Route("/v1/payments/{id}/disputes", self.list_disputes, methods=["GET"]),
         ]
 
-    async def create(self, request: Request) -> Response:
+    async def create_payment(self, request: Request) -> Response:
         """A new open payment; the same key with the same data gives the same payment, with other data 409."""
         if not self._knows(request):
             return _error_response(
@@ -124,36 +124,36 @@ class MerchantApi:
         key = request.headers["idempotency-key"]
         fingerprint = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
         async with self.database.write() as tx:
-            payment = await store.create(tx, _new_payment(asked, tx.now), key, fingerprint)
+            payment = await store.create_payment(tx, _new_payment(asked, tx.now), key, fingerprint)
         if payment is None:
             return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
         return self._answer(payment)
 
-    async def read(self, request: Request) -> Response:
+    async def read_payment(self, request: Request) -> Response:
         """The payment as it stands."""
         if not self._knows(request):
             return _error_response(
                 401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
             )
         async with self.database.read() as tx:
-            payment = await store.find(tx, request.path_params["id"])
+            payment = await store.find_payment(tx, request.path_params["id"])
         return (
             _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
         )
 
-    async def cancel(self, request: Request) -> Response:
+    async def cancel_payment(self, request: Request) -> Response:
         """Cancel a payment that is not paid yet. One that has ended answers with how it ended."""
         if not self._knows(request):
             return _error_response(
                 401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
             )
         async with self.database.write() as tx:
-            payment = await service.cancel(tx, request.path_params["id"])
+            payment = await service.cancel_payment(tx, request.path_params["id"])
         return (
             _error_response(404, "not_found", "There is no such payment.") if payment is None else self._answer(payment)
         )
 
-    async def refund(self, request: Request) -> Response:
+    async def refund_payment(self, request: Request) -> Response:
         """Send money of a paid payment back, never more than was paid; the same key gives the same refund."""
         if not self._knows(request):
             return _error_response(
@@ -177,14 +177,14 @@ class MerchantApi:
                     422, "not_refundable", "Only what was paid and is not refunded yet can be sent back."
                 )
 
-    async def disputes(self, request: Request) -> Response:
+    async def list_disputes(self, request: Request) -> Response:
         """What the donor's bank wants back of a payment, or wanted."""
         if not self._knows(request):
             return _error_response(
                 401, "unauthorized", "The Authorization header must be Bearer and the provider's secret."
             )
         async with self.database.read() as tx:
-            payment = await store.find(tx, request.path_params["id"])
+            payment = await store.find_payment(tx, request.path_params["id"])
             found = await store.list_disputes(tx, request.path_params["id"])
         if payment is None:
             return _error_response(404, "not_found", "There is no such payment.")

@@ -16,7 +16,7 @@ from almoner.provider_test.callbacks import CallbackSender
 from almoner.provider_test.pages import TEMPLATES, PaymentPages
 
 
-class ProviderTest:
+class SimulatedProvider:
     """An ASGI application. ``secret`` is the merchant's: it opens the API and signs notices."""
 
     def __init__(
@@ -34,7 +34,7 @@ class ProviderTest:
                 *MerchantApi(database, secret, url).routes(),
                 *PaymentPages(database, PageRenderer(database.deployment, TEMPLATES, catalogues), url).routes(),
                 *assets.ROUTES,
-                *reports.routes(telemetry, database.deployment.clock),
+                *reports.csp_report_routes(telemetry, database.deployment.clock),
             ]
         )
         self._callbacks = CallbackSender(database, outbound, telemetry, secret)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.platform.database.transactions import Database
-from almoner.platform.jobs.wakeup import PollBackoff, wait_for_work
+from almoner.platform.jobs.wakeup import PollBackoff, wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure
@@ -57,7 +57,7 @@ class CallbackSender:
             if tried:
                 pace.reset()
             else:
-                await wait_for_work(stop, pace.seconds)
+                await wait_until_set(stop, pace.seconds)
                 pace.increase()
 
     async def _deliver(self, callback: Callback) -> None:

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
-from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, is_same_origin
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.provider_test import service, store
@@ -37,20 +37,20 @@ class PaymentPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/pay/{id}", self.payment, methods=["GET", "POST"]),
-            Route("/pay/{id}/challenge", self.bank, methods=["GET", "POST"]),
+            Route("/pay/{id}", self.serve_card_form, methods=["GET", "POST"]),
+            Route("/pay/{id}/challenge", self.serve_challenge, methods=["GET", "POST"]),
             Route("/pay/{id}/back", self.return_to_merchant, methods=["GET"]),
         ]
 
-    async def payment(self, request: Request) -> Response:
+    async def serve_card_form(self, request: Request) -> Response:
         """The card form and its answer."""
-        return await (self.pay if request.method == "POST" else self.form)(request)
+        return await (self.submit_card if request.method == "POST" else self.show_card_form)(request)
 
-    async def bank(self, request: Request) -> Response:
+    async def serve_challenge(self, request: Request) -> Response:
         """The challenge and its answer."""
-        return await (self.answer_challenge if request.method == "POST" else self.challenge)(request)
+        return await (self.answer_challenge if request.method == "POST" else self.show_challenge)(request)
 
-    async def form(self, request: Request) -> Response:
+    async def show_card_form(self, request: Request) -> Response:
         """The card form of an open payment; one that has ended says so and shows the way back."""
         payment = await self._payment(request)
         if payment is None:
@@ -59,7 +59,7 @@ class PaymentPages:
             return _redirect_to(f"/pay/{payment.id}/challenge")
         return self._card_form(payment) if payment.status == "open" else self._ended(payment)
 
-    async def pay(self, request: Request) -> Response:
+    async def submit_card(self, request: Request) -> Response:
         """Try a card. Errors and declines come back on the same page, with name and expiry kept, never the number."""
         payment = await self._payment(request)
         if payment is None:
@@ -86,7 +86,7 @@ class PaymentPages:
             return self._card_form(tried, status=402, typed=typed, notice="till.declined")
         return self._onwards(tried)
 
-    async def challenge(self, request: Request) -> Response:
+    async def show_challenge(self, request: Request) -> Response:
         """The bank's page, for a payment that waits for it."""
         payment = await self._payment(request)
         if payment is None:
@@ -118,7 +118,7 @@ class PaymentPages:
 
     async def _payment(self, request: Request) -> Payment | None:
         async with self.database.read() as tx:
-            return await store.find(tx, request.path_params["id"])
+            return await store.find_payment(tx, request.path_params["id"])
 
     def _onwards(self, payment: Payment) -> Response:
         match payment.status:
@@ -140,7 +140,7 @@ class PaymentPages:
         problems: dict[str, str] | None = None,
         notice: str | None = None,
     ) -> Response:
-        return self.pages.page(
+        return self.pages.render_page(
             "pay.html",
             self.pages.language(payment.language),
             status=status,
@@ -154,7 +154,7 @@ class PaymentPages:
         )
 
     def _bank(self, payment: Payment, *, status: int = 200) -> Response:
-        return self.pages.page(
+        return self.pages.render_page(
             "challenge.html",
             self.pages.language(payment.language),
             status=status,
@@ -164,10 +164,12 @@ class PaymentPages:
         )
 
     def _ended(self, payment: Payment) -> Response:
-        return self.pages.page("ended.html", self.pages.language(payment.language), payment=payment)
+        return self.pages.render_page("ended.html", self.pages.language(payment.language), payment=payment)
 
     def _unknown(self, request: Request) -> Response:
-        return self.pages.message("till.unknown", self.pages.preferred_language(request), status=404, icon="link")
+        return self.pages.render_message(
+            "till.unknown", self.pages.preferred_language(request), status=404, icon="link"
+        )
 
     def _csrf(self, payment: Payment) -> str:
         signature = self.database.deployment.vault.sign("provider_test:csrf", payment.id.encode())
@@ -175,7 +177,9 @@ class PaymentPages:
 
     def _trusted(self, request: Request, payment: Payment, posted: FormData) -> bool:
         token = _form_text(posted, CSRF_FIELD).encode()
-        return is_same_origin(request, origin_of(self.url)) and hmac.compare_digest(token, self._csrf(payment).encode())
+        return is_same_origin(request, origin_of_url(self.url)) and hmac.compare_digest(
+            token, self._csrf(payment).encode()
+        )
 
 
 def _form_text(posted: FormData, name: str) -> str:

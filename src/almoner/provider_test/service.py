@@ -32,7 +32,7 @@ def new_payment_id() -> str:
 
 async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
     """Try a card on an open payment; the payment afterwards, None when there is none. An ended one stays as it is."""
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status != "open":
         return payment
     tried = replace(
@@ -44,7 +44,7 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
         case CardOutcome.DISPUTED_LATER:
             return await _succeed(tx, replace(tried, disputes_later=True))
         case CardOutcome.CHALLENGED:
-            return await store.update_status(tx, tried, "processing")
+            return await store.update_payment_status(tx, tried, "processing")
         case CardOutcome.INSUFFICIENT_FUNDS:
             return await _decline(tx, tried, DeclineReason.INSUFFICIENT_FUNDS)
         case CardOutcome.DECLINED:
@@ -55,15 +55,15 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
     """The donor's answer on the bank's page; a payment that waits for none stays as it is."""
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status != "processing":
         return payment
     return await _succeed(tx, payment) if confirmed else await _decline(tx, payment, DeclineReason.NOT_CONFIRMED)
 
 
-async def cancel(tx: Tx, payment_id: str) -> Payment | None:
+async def cancel_payment(tx: Tx, payment_id: str) -> Payment | None:
     """Cancel a payment that has not been paid; one that has ended stays as it is, and the answer shows how."""
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status not in ("open", "processing"):
         return payment
     return await _end_payment(tx, payment, "cancelled")
@@ -78,7 +78,7 @@ async def refund_payment(
     tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str
 ) -> Refund | RefundRefusal:
     """Send money back, once for each key; no more than was paid, which the payment's row keeps count of."""
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     if payment is None:
         return RefundRefusal.NO_SUCH_PAYMENT
     asked = Refund(new_id, payment_id, amount, currency)
@@ -101,7 +101,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
 
     A payment is disputed once: asking again shows how that one stands.
     """
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     if payment is None or payment.status != "succeeded":
         return None
     return await _open_dispute(tx, payment, _NOW)
@@ -109,7 +109,7 @@ async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
 
 async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | None:
     """The card's bank decides for the merchant or for the donor; a dispute that was decided stays as it is."""
-    payment = await store.get_for_update(tx, payment_id)
+    payment = await store.lock_payment(tx, payment_id)
     found = await store.list_disputes(tx, payment_id) if payment else []
     if payment is None or not found or found[0].status != "open":
         return found[0] if found else None
@@ -140,14 +140,14 @@ async def _decline(tx: Tx, payment: Payment, reason: DeclineReason) -> Payment |
     declined = replace(payment, last_decline=reason.value)
     if declined.attempts >= payment.max_attempts:
         return await _end_payment(tx, declined, "failed")
-    again = await store.update_status(tx, declined, "open")
+    again = await store.update_payment_status(tx, declined, "open")
     if again is not None:
         await _notify(tx, again, ATTEMPT_FAILED, after=_NOW)
     return again
 
 
 async def _end_payment(tx: Tx, payment: Payment, status: str) -> Payment | None:
-    ended = await store.update_status(tx, payment, status)
+    ended = await store.update_payment_status(tx, payment, status)
     if ended is not None:
         await _notify(tx, ended, f"payment.{status}", after=_NOW)
     return ended

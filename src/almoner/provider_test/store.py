@@ -17,7 +17,7 @@ def _payment(row: Record) -> Payment:
     return Payment(**{name: row[name] for name in _FIELDS})
 
 
-async def create(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: bytes) -> Payment | None:
+async def create_payment(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: bytes) -> Payment | None:
     """The new payment, or the one that this key made before; None when that one was asked for with other data."""
     await tx.execute(
         """insert into provider_test.payment
@@ -48,19 +48,19 @@ async def create(tx: Tx, payment: Payment, idempotency_key: str, fingerprint: by
     return None if row is None else _payment(row)
 
 
-async def find(tx: Tx, payment_id: str) -> Payment | None:
+async def find_payment(tx: Tx, payment_id: str) -> Payment | None:
     """The payment, or None."""
     row = await tx.fetchrow("select * from provider_test.payment where id = $1", payment_id)
     return None if row is None else _payment(row)
 
 
-async def get_for_update(tx: Tx, payment_id: str) -> Payment | None:
+async def lock_payment(tx: Tx, payment_id: str) -> Payment | None:
     """The payment, held until the transaction ends: two posts of one donor take turns."""
     row = await tx.fetchrow("select * from provider_test.payment where id = $1 for update", payment_id)
     return None if row is None else _payment(row)
 
 
-async def update_status(tx: Tx, payment: Payment, status: str) -> Payment | None:
+async def update_payment_status(tx: Tx, payment: Payment, status: str) -> Payment | None:
     """Move a payment to a status and keep what the attempt left behind; None when the lifecycle forbids the move."""
     row = await tx.fetchrow(
         """update provider_test.payment
@@ -75,7 +75,7 @@ async def update_status(tx: Tx, payment: Payment, status: str) -> Payment | None
         payment.last_four,
         payment.disputes_later,
         tx.now,
-        [*PAYMENT.sources_of(status), *([status] if status == "open" else [])],
+        [*PAYMENT.source_states_of(status), *([status] if status == "open" else [])],
     )
     return None if row is None else _payment(row)
 
@@ -157,7 +157,7 @@ async def decide_dispute(tx: Tx, payment_id: str, outcome: str) -> Dispute | Non
             where payment_id = $1 and status = any($3) returning {_DISPUTE}""",
         payment_id,
         outcome,
-        DISPUTE.sources_of(outcome),
+        DISPUTE.source_states_of(outcome),
         tx.now,
     )
     return None if row is None else Dispute(**row)

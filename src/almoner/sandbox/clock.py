@@ -27,7 +27,7 @@ class ClockReading:
     """The clock as it stands. ``remaining``: how much is due by now and not done yet."""
 
     now: datetime
-    ahead: timedelta
+    offset: timedelta
     remaining: int
 
 
@@ -46,7 +46,7 @@ class SandboxClock:
         """The clock as it stands."""
         async with self._background.db.read() as tx:
             remaining = await self._background.count_outstanding(tx)
-        return ClockReading(self._clock.now(), self._clock.ahead, remaining)
+        return ClockReading(self._clock.now(), self._clock.offset, remaining)
 
     async def advance_to(self, tx: Tx, moment: datetime) -> ClockReading:
         """Move to a moment to come. Raises as ``advance``."""
@@ -62,9 +62,9 @@ class SandboxClock:
         if not timedelta() <= by <= MAX_ADVANCE:
             raise IncorrectParams(f"body must move the clock forwards, by at most {MAX_ADVANCE.days} days a call")
         self._background.db.deployment.identity.ensure_active()  # else what falls due on the way would wait
-        if not await business_clock.try_lock(tx):
+        if not await business_clock.try_lock_clock(tx):
             raise ClockInUse
-        reading = await self._advance(self._clock.ahead + by)
+        reading = await self._advance(self._clock.offset + by)
         # The answer is kept, and its 21 days begin, in the time that it was given in.
         tx.now = max(tx.now, reading.now)
         return reading
@@ -75,10 +75,10 @@ class SandboxClock:
         await self._wait_until_idle(deadline)
         while loop.time() < deadline:
             async with self._background.db.read() as tx:
-                moment = await self._background.next_due(tx)
+                moment = await self._background.next_due_at(tx)
             if moment is None:
                 break
-            step = self._clock.ahead + max(moment - self._clock.now(), timedelta())
+            step = self._clock.offset + max(moment - self._clock.now(), timedelta())
             if step > ahead:
                 break
             await self._set(step)
@@ -89,11 +89,11 @@ class SandboxClock:
 
     async def _set(self, ahead: timedelta) -> None:
         """Set the offset, and wait until every live process lives in the new time."""
-        if ahead <= self._clock.ahead:
+        if ahead <= self._clock.offset:
             return
         async with self._background.db.write() as tx:
             offset = await business_clock.set_offset(tx, ahead)
-        self._clock.set_ahead(offset.ahead)
+        self._clock.set_offset(offset.ahead)
         patience = asyncio.get_running_loop().time() + _FOLLOW_SECONDS
         while await self._behind(offset.version):
             if asyncio.get_running_loop().time() > patience:
@@ -102,7 +102,7 @@ class SandboxClock:
 
     async def _behind(self, version: int) -> int:
         async with self._background.db.read() as tx:
-            return await processes.count_behind(tx, version)
+            return await processes.count_processes_behind(tx, version)
 
     async def _wait_until_idle(self, deadline: float) -> None:
         """Do what is due, and wait for what others have in hand."""

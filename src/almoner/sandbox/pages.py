@@ -50,7 +50,7 @@ class MailboxPages:
             return self._unknown()
         name = deployment.ids.text("partner", partner)
         response = RedirectResponse(f"{MAILBOX}/{name}", 303, {"Cache-Control": "no-store"})
-        link_sessions.begin_session(deployment.vault, PURPOSE, partner, name).set_cookie(
+        link_sessions.begin_link_session(deployment.vault, PURPOSE, partner, name).set_cookie(
             response, seconds=_COOKIE_SECONDS
         )
         return response
@@ -59,7 +59,10 @@ class MailboxPages:
         """The mails of the partner whose link was opened in this browser."""
         deployment, name = self._db.deployment, request.path_params["id"]
         partner = deployment.ids.parse("partner", name)
-        if partner is None or link_sessions.find_session(request, deployment.vault, PURPOSE, partner, name) is None:
+        if (
+            partner is None
+            or link_sessions.find_link_session(request, deployment.vault, PURPOSE, partner, name) is None
+        ):
             return self._unknown()
         return await self._list(Partner(partner))
 
@@ -82,8 +85,8 @@ class MailboxPages:
 
     async def _list(self, scope: Partner | AllPartners) -> Response:
         async with self._db.read() as tx:
-            mails = await store.list_newest(tx, scope, _SHOWN)
-        return self._pages.page(
+            mails = await store.list_newest_mails(tx, scope, _SHOWN)
+        return self._pages.render_page(
             "mailbox.html",
             self._pages.language(None),
             mails=mails,
@@ -92,4 +95,4 @@ class MailboxPages:
         )
 
     def _unknown(self) -> Response:
-        return self._pages.page("no_mailbox.html", self._pages.language(None), status=404)
+        return self._pages.render_page("no_mailbox.html", self._pages.language(None), status=404)

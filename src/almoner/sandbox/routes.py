@@ -110,8 +110,10 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:
         """List the e-mails that the sandbox would have sent, newest first."""
-        page = call.page(query)
+        page = call.requested_page(query)
         rows, total = await store.list_page(call.tx, call.partner, page, query.to, query.subject)
-        return call.listing(page, rows, total, partial(mail_out, call.db.deployment), lambda mail: (mail.id.bytes,))
+        return call.list_response(
+            page, rows, total, partial(mail_out, call.db.deployment), lambda mail: (mail.id.bytes,)
+        )
 
     return routes

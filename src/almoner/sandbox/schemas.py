@@ -15,7 +15,7 @@ from almoner.kit import email as emails
 from almoner.kit import money
 from almoner.kit.ids import Ids
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
 from almoner.platform.http.wire import CurrencyCode, Moment, PageQuery, RequestBody, ResponseRecord, Text255, YesNo
@@ -41,7 +41,9 @@ class ClockOut(ResponseRecord, object_name="sandbox_clock"):
 def clock_out(reading: ClockReading) -> ClockOut:
     """The answer for a reading."""
     return ClockOut(
-        now=iso(reading.now), offset_seconds=round(reading.ahead.total_seconds()), remaining=reading.remaining
+        now=iso_timestamp(reading.now),
+        offset_seconds=round(reading.offset.total_seconds()),
+        remaining=reading.remaining,
     )
 
 
@@ -213,5 +215,5 @@ def mail_out(deployment: Deployment, mail: SandboxMail) -> SandboxMailOut:
             SandboxAttachmentOut(file.name, file.media_type, file.size, attachment_url(deployment, mail.id, file.name))
             for file in mail.attachments
         ],
-        created_at=iso(mail.created_at),
+        created_at=iso_timestamp(mail.created_at),
     )

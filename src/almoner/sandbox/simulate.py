@@ -44,14 +44,14 @@ class Simulation:
         raise UnknownRecord(f"body.id '{body.id}' names nothing that {body.action} can be done to")
 
 
-def require_fields(**given: object) -> None:
+def ensure_fields(**given: object) -> None:
     """Raises IncorrectParams naming everything that the action needs and the body lacks."""
     missing = [f"body.{name} is required for this action" for name, value in given.items() if value is None]
     if missing:
         raise IncorrectParams(*missing)
 
 
-def read_reason(codes: Sequence[C], given: str | None, default: C) -> C:
+def parse_reason_code(codes: Sequence[C], given: str | None, default: C) -> C:
     """The code that is given among those of a record, else the default. Raises IncorrectParams for any other."""
     if given is None:
         return default

@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, read_reason
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, parse_reason_code
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, InvalidState
 from almoner.validation.decisions.reviews.domain import Decision
@@ -18,7 +18,7 @@ _NOTE: Final = "Simulated by the partner."
 _Step = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[AgentVerification]]
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_agent_actions(db: Database) -> SimulatedActions:
     """What is done to an agent verification; each raises NotFound, InvalidState."""
     steps: dict[str, _Step] = {"confirm_email": _confirm, "approve": _approve, "reject": _reject}
     return {("agentverification", action): _action_of(db, step) for action, step in steps.items()}
@@ -27,13 +27,13 @@ def simulation_actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, step: _Step) -> SimulatedAction:
     async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return agents.api_record(tx, await step(tx, partner, verification_id, body))
+            return agents.build_api_record(tx, await step(tx, partner, verification_id, body))
 
     return move
 
 
 async def _confirm(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> AgentVerification:
-    return await agents.confirm(tx, partner, verification_id, "sandbox")
+    return await agents.confirm_email(tx, partner, verification_id, "sandbox")
 
 
 async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: SimulateIn) -> AgentVerification:
@@ -41,5 +41,5 @@ async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> AgentVerification:
-    code = read_reason(REJECTIONS, body.rejection_reason_code, "other")
+    code = parse_reason_code(REJECTIONS, body.rejection_reason_code, "other")
     return await agents.reject(tx, partner, verification_id, Decision("rejected", code, "sandbox", _NOTE))

@@ -18,22 +18,22 @@ _NOTE: Final = "Simulated by the partner."
 _Decide = Callable[[Tx, Partner, UUID, Decision], Awaitable[Appeal]]
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_appeal_actions(db: Database) -> SimulatedActions:
     """What is decided about an appeal; each raises NotFound, InvalidState."""
 
     async def decided(partner: Partner, appeal_id: UUID, decide: _Decide, decision: Decision) -> ResponseRecord:
         try:
             async with db.write() as tx:
-                return appeals.api_record(tx, await decide(tx, partner, appeal_id, decision))
+                return appeals.build_api_record(tx, await decide(tx, partner, appeal_id, decision))
         except ReviewRefused as refused:
             raise InvalidState(str(refused)) from None
 
     async def uphold(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
         return await decided(
-            partner, appeal_id, appeals.uphold, Decision("rejected", "decision_stands", "sandbox", _NOTE)
+            partner, appeal_id, appeals.uphold_decision, Decision("rejected", "decision_stands", "sandbox", _NOTE)
         )
 
     async def reverse(partner: Partner, appeal_id: UUID, _body: SimulateIn) -> ResponseRecord:
-        return await decided(partner, appeal_id, appeals.reverse, Decision("accepted", None, "sandbox", _NOTE))
+        return await decided(partner, appeal_id, appeals.reverse_decision, Decision("accepted", None, "sandbox", _NOTE))
 
     return {("appeal", "uphold"): uphold, ("appeal", "reverse"): reverse}

@@ -9,7 +9,7 @@ from almoner.giving.checkout.donation_requests.domain import InvalidState, Uninv
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.donations.domain import InvalidState as DonationInvalidState
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import ResponseRecord
@@ -20,7 +20,7 @@ ERRORS: Final = (InvalidState, DonationInvalidState)
 _BY: Final = "sandbox"
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_direct_donation_actions(db: Database) -> SimulatedActions:
     """What happens to direct donations and their requests."""
     direct = _Direct(db)
     return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}
@@ -43,7 +43,7 @@ class _Direct:
             self._db, UninvoicedGroup(partner.id, donation.money.currency), now_asked=True
         )
         async with self._db.read() as tx:
-            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
 
     async def pay(self, partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
         """The partner pays an amount on a request, in its currency or another; the request afterwards.
@@ -52,12 +52,12 @@ class _Direct:
         """
         async with self._db.read() as tx:
             request = await donation_requests.get(tx, partner, request_id)
-        money = Money(body.amount or request.open_minor, body.currency_code or request.money.currency)
+        money = Money(body.amount or request.outstanding_minor, body.currency_code or request.money.currency)
         if not money:
             raise InvalidState("the request is PAID: name an amount to pay more")
         await _pay(self._db, partner, request_id, money)
         async with self._db.read() as tx:
-            return donation_requests.api_record(tx, await donation_requests.get(tx, partner, request_id))
+            return donation_requests.build_api_record(tx, await donation_requests.get(tx, partner, request_id))
 
 
 async def pay_donation(db: Database, partner: Partner, donation: Donation) -> ResponseRecord:
@@ -69,13 +69,13 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Re
         raise DonationInvalidState(f"the donation is {donation.status}: only one that was asked for is paid")
     async with db.read() as tx:
         request = await donation_requests.get(tx, partner, donation.request_id)
-    if request.open_minor:
-        await _pay(db, partner, request.id, Money(request.open_minor, request.money.currency))
+    if request.outstanding_minor:
+        await _pay(db, partner, request.id, Money(request.outstanding_minor, request.money.currency))
     async with db.read() as tx:
-        return donations.api_record(tx, await donations.get(tx, partner, donation.id))
+        return donations.build_api_record(tx, await donations.get(tx, partner, donation.id))
 
 
 async def _pay(db: Database, partner: Partner, request_id: UUID, money: Money) -> None:
     async with db.read() as tx:
-        reference = f"simulated-{encode(tx.new_id())}"
+        reference = f"simulated-{encode_uuid(tx.new_id())}"
     await donation_requests_flows.receive_payment(db, partner, request_id, money, reference, recorded_by=_BY)

@@ -18,7 +18,7 @@ from almoner.sandbox.simulate import SimulatedActions
 ERRORS: Final = (InvalidState,)
 
 
-def simulation_actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_dispute_actions(work: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors' banks do."""
     return {("donation", "dispute"): _Banks(work, simulator).dispute}
 
@@ -47,7 +47,7 @@ class _Banks:
         except RetryLater as busy:
             raise InvalidState("something else is under way with the donation; try again in a moment") from busy
         async with self._db.read() as tx:
-            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
 
     async def _disputed(self, payment: str, donation: Donation, body: SimulateIn) -> None:
         # The provider may have opened one that we have not heard of yet: then this one is that one.

@@ -28,7 +28,7 @@ from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox import simulate_direct
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, require_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 
 FALLBACK_CURRENCY: Final = "USD"
 _BY: Final = "sandbox"
@@ -50,7 +50,7 @@ ERRORS: Final = (
 )
 
 
-def simulation_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
+def simulated_donation_actions(work: PaymentContext, simulator: PaymentSimulator) -> SimulatedActions:
     """What donors do."""
     donors = _Donors(work, simulator)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
@@ -67,7 +67,7 @@ class _Donors:
 
         Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
         """
-        require_fields(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
+        ensure_fields(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
         gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)
@@ -77,10 +77,10 @@ class _Donors:
         if started.url is None or started.donation is None:
             raise SessionCompleted
         async with self._db.read() as tx:
-            payment = await donations.unpaid_provider_payment(tx, partner, started.donation.id)
-        await self._pay(payment, body.card, lambda: donations_flows.return_from_provider(self._work, session_id))
+            payment = await donations.unpaid_provider_payment_id(tx, partner, started.donation.id)
+        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
         async with self._db.read() as tx:
-            return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
+            return sessions.build_api_record(tx, await sessions.get(tx, partner, session_id))
 
     async def _transfer(self, partner: Partner, session_id: UUID, gift: DonationDetails) -> ResponseRecord:
         """The donor asks for the details of a bank transfer, and says that it was sent."""
@@ -88,8 +88,8 @@ class _Donors:
         if started.standing is not CheckoutState.UNDER_WAY:
             raise SessionCompleted
         async with self._db.write() as tx:
-            await bank_transfers.confirm_sent(tx, session_id)
-            return sessions.api_record(tx, await sessions.get(tx, partner, session_id))
+            await bank_transfers.confirm_transfer_sent(tx, session_id)
+            return sessions.build_api_record(tx, await sessions.get(tx, partner, session_id))
 
     async def pay(self, partner: Partner, donation_id: UUID, body: SimulateIn) -> ResponseRecord:
         """Whoever is to pay a donation that waits for it does; the donation afterwards.
@@ -104,11 +104,11 @@ class _Donors:
         if (reported := await self._report_to_bank(donation, body)) is not None:
             return reported
         async with self._db.read() as tx:
-            payment = await donations.unpaid_provider_payment(tx, partner, donation_id)
+            payment = await donations.unpaid_provider_payment_id(tx, partner, donation_id)
             session_id = await donations.session_id_of(tx, donation_id)
-        await self._pay(payment, body.card, lambda: donations_flows.return_from_provider(self._work, session_id))
+        await self._pay(payment, body.card, lambda: donations_flows.handle_provider_return(self._work, session_id))
         async with self._db.read() as tx:
-            return donations.api_record(tx, await donations.get(tx, partner, donation_id))
+            return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
 
     async def _report_to_bank(self, donation: Donation, body: SimulateIn) -> ResponseRecord | None:
         """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
@@ -118,7 +118,7 @@ class _Donors:
                 return None
             money = Money(body.amount or payment.money.minor, body.currency_code or payment.money.currency)
             await bank_statements.book_sandbox_transfer(tx, money, payment.provider_payment, by=_BY)
-            return donations.api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
+            return donations.build_api_record(tx, await donations.get(tx, Partner(donation.partner_id), donation.id))
 
     async def _pay(self, payment: str, card: str, come_back: Callable[[], Awaitable[SessionDonation]]) -> None:
         status = await self._simulator.pay_with_card(payment, card)

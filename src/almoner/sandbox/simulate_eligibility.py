@@ -10,7 +10,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, require_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
@@ -45,18 +45,18 @@ def _read_results(results: dict[str, Any]) -> EligibilityResultsIn:
         raise IncorrectParams(*reasons) from None
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_eligibility_actions(db: Database) -> SimulatedActions:
     """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
-        require_fields(results=body.results)
+        ensure_fields(results=body.results)
         results = _read_results(body.results or {})
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:
                 return eligibility.sub_tag_codes_of(tx, texts, "results")
 
-            changed = await eligibility.set_results(
+            changed = await eligibility.simulate_results(
                 tx,
                 partner,
                 subscription_id,
@@ -64,6 +64,6 @@ def simulation_actions(db: Database) -> SimulatedActions:
                 codes(results.confirmed_activity_sub_tags),
                 codes(results.rejected_activity_sub_tags),
             )
-            return eligibility.api_record(tx, changed)
+            return eligibility.build_api_record(tx, changed)
 
     return {("eligibilitysubscription", "set_results"): set_results}

@@ -13,18 +13,18 @@ from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Dona
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
-from almoner.kit.ids import encode
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
+from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, require_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 
 ERRORS: Final = (InvalidState, CannotAcceptDonations, WrongTargetCurrency)
 _WHY: Final = "Simulated by the partner."
 
 
-def simulation_actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
+def simulated_money_actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
     """What happens to the money of a donation, of which the provider keeps what its tariff says."""
     money = _Money(db, provider, rules)
     return {
@@ -47,7 +47,9 @@ class _Money:
         """The provider pays the donation out to us, less its fee. Raises NotFound, InvalidState."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
-            await settlements.settle_in_sandbox(tx, partner, donation_id, self._provider.tariff.fee(donation.money))
+            await settlements.settle_donation_in_sandbox(
+                tx, partner, donation_id, self._provider.tariff.fee_of(donation.money)
+            )
             return await self._record(tx, partner, donation_id)
 
     async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateIn) -> ResponseRecord:
@@ -74,7 +76,7 @@ class _Money:
             raise InvalidState(f"the donation is {donation.status}: only one that is DISBURSED can come back")
         try:
             await disbursements_flows.mark_returned(self._db, donation.disbursement_id, _WHY, recorded_by="sandbox")
-        except DisbursementRefused as refused:
+        except DisbursementError as refused:
             raise InvalidState(str(refused)) from refused
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
@@ -90,7 +92,7 @@ class _Money:
                 await disbursements.release_holds(
                     tx, partner, donation.organisation_id, note=_WHY, decided_by="sandbox", rules=self._rules
                 )
-            except DisbursementRefused as refused:
+            except DisbursementError as refused:
                 raise InvalidState(str(refused)) from refused
             return await self._record(tx, partner, donation_id)
 
@@ -99,12 +101,12 @@ class _Money:
 
         Raises NotFound, InvalidState, CannotAcceptDonations, WrongTargetCurrency.
         """
-        require_fields(organisationId=body.organisation_id)
+        ensure_fields(organisationId=body.organisation_id)
         async with self._db.write() as tx:
             target = tx.ids.parse("organisation", body.organisation_id or "")
             if target is None:
                 raise UnknownOrganisation(f"body.organisationId '{body.organisation_id}' names no organisation")
-            await reassignments.reassign(
+            await reassignments.reassign_donation(
                 tx,
                 partner,
                 donation_id,
@@ -120,7 +122,7 @@ class _Money:
         """The donation goes back, whole or in part, and is sent. Raises NotFound, InvalidState, IncorrectParams."""
         async with self._db.write() as tx:
             donation = await donations.get(tx, partner, donation_id)
-            called = f"simulated-{encode(tx.new_id())}" if donation.type == "direct" else None
+            called = f"simulated-{encode_uuid(tx.new_id())}" if donation.type == "direct" else None
             refund = await refunds.begin_refund(
                 tx, partner, donation_id, body.amount, self._rules, started_by="sandbox", note=_WHY, called=called
             )
@@ -129,7 +131,7 @@ class _Money:
             return await self._record(tx, partner, donation_id)
 
     async def _record(self, tx: Tx, partner: Partner, donation_id: UUID) -> ResponseRecord:
-        return donations.api_record(tx, await donations.get(tx, partner, donation_id))
+        return donations.build_api_record(tx, await donations.get(tx, partner, donation_id))
 
 
 def _undisbursed_reason(donation: Donation) -> str | None:

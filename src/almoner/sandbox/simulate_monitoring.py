@@ -9,7 +9,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, require_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import (
@@ -80,13 +80,15 @@ def _read_results(results: dict[str, Any]) -> MonitoringResults:
     return chosen
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_monitoring_actions(db: Database) -> SimulatedActions:
     """What is done to a monitoring subscription; raises NotFound, InvalidState."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
-        require_fields(results=body.results)
+        ensure_fields(results=body.results)
         chosen = _read_results(body.results or {})
         async with db.write() as tx:
-            return monitoring.api_record(tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen))
+            return monitoring.build_api_record(
+                tx, await monitoring.simulate_results(tx, partner, subscription_id, chosen)
+            )
 
     return {("monitoringsubscription", "set_results"): set_results}

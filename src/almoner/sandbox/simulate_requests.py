@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, read_reason
+from almoner.sandbox.simulate import SimulatedActions, parse_reason_code
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, InvalidState
@@ -15,21 +15,21 @@ ERRORS: Final = (InvalidState,)
 _NOTE: Final = "Simulated by the partner."
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_request_actions(db: Database) -> SimulatedActions:
     """What is decided about a request; each raises NotFound, InvalidState."""
 
     async def accept(partner: Partner, request_id: UUID, _body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
             decision = Decision("accepted", None, "sandbox", _NOTE)
-            return validation_requests.api_record(
+            return validation_requests.build_api_record(
                 tx, await validation_requests.accept(tx, partner, request_id, decision)
             )
 
     async def reject(partner: Partner, request_id: UUID, body: SimulateIn) -> ResponseRecord:
-        reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
+        reason = parse_reason_code(REJECTION_REASONS, body.rejection_reason_code, "other")
         async with db.write() as tx:
             decision = Decision("rejected", reason, "sandbox", _NOTE)
-            return validation_requests.api_record(
+            return validation_requests.build_api_record(
                 tx, await validation_requests.reject(tx, partner, request_id, decision)
             )
 

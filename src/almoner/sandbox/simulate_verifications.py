@@ -16,7 +16,7 @@ from almoner.giving.disbursing.verifications.domain import (
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, read_reason, require_fields
+from almoner.sandbox.simulate import SimulatedAction, SimulatedActions, ensure_fields, parse_reason_code
 
 ERRORS: Final = (InvalidState,)
 EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
@@ -24,7 +24,7 @@ EVIDENCE: Final = Evidence("sandbox", "Simulated by the partner.")
 _Decide = Callable[[Tx, Partner, UUID, SimulateIn], Awaitable[Verification]]
 
 
-def simulation_actions(db: Database) -> SimulatedActions:
+def simulated_verification_actions(db: Database) -> SimulatedActions:
     """What is decided about a verification; each raises NotFound, InvalidState."""
     decisions: dict[str, _Decide] = {
         "approve": _approve,
@@ -40,7 +40,7 @@ def simulation_actions(db: Database) -> SimulatedActions:
 def _action_of(db: Database, decide: _Decide) -> SimulatedAction:
     async def move(partner: Partner, verification_id: UUID, body: SimulateIn) -> ResponseRecord:
         async with db.write() as tx:
-            return verifications.api_record(tx, await decide(tx, partner, verification_id, body))
+            return verifications.build_api_record(tx, await decide(tx, partner, verification_id, body))
 
     return move
 
@@ -50,7 +50,7 @@ async def _approve(tx: Tx, partner: Partner, verification_id: UUID, _body: Simul
 
 
 async def _reject(tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn) -> Verification:
-    reason = read_reason(REJECTION_REASONS, body.rejection_reason_code, "other")
+    reason = parse_reason_code(REJECTION_REASONS, body.rejection_reason_code, "other")
     return await verifications.reject(tx, partner, verification_id, reason, EVIDENCE)
 
 
@@ -65,6 +65,6 @@ async def _reopen(tx: Tx, partner: Partner, verification_id: UUID, _body: Simula
 async def _end_check(
     outcome: Outcome, tx: Tx, partner: Partner, verification_id: UUID, body: SimulateIn
 ) -> Verification:
-    require_fields(type=body.type)
+    ensure_fields(type=body.type)
     assert body.type is not None, "needed says so"
     return await verifications.end_check(tx, partner, verification_id, body.type, outcome, by=EVIDENCE.decided_by)

@@ -74,13 +74,13 @@ async def list_page(
     tx: Tx, partner: Partner, page_: Page, to: str | None, subject: str | None
 ) -> tuple[list[SandboxMail], int]:
     """One page of the partner's mails in reading order, and the total, from one snapshot."""
-    down = page_.reads_down
+    down = page_.reads_descending
     sql = MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
     return await _mails(tx, partner, [row for row in rows if row["id"] is not None]), rows[0]["total"]
 
 
-async def list_newest(tx: Tx, scope: Partner | AllPartners, limit: int) -> list[SandboxMail]:
+async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) -> list[SandboxMail]:
     """The newest mails of one partner, or of all."""
     partner = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(

@@ -27,13 +27,13 @@ from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind, RateLimitState
-from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_headers, send_reply
-from almoner.platform.http.requests import read_up_to
+from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_limit_headers, send_reply
+from almoner.platform.http.requests import read_limited_body
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 from almoner.scim import PREFIX
 from almoner.scim.handler import ScimHandler
 from almoner.scim.protocol import ScimProtocol
-from almoner.scim.provider import make_provider
+from almoner.scim.provider import build_scim_provider
 from almoner.scim.storage import PostgresStorage
 
 SCOPE: Final = "scim_api"
@@ -82,7 +82,7 @@ class ScimApplication:
     def __init__(self, db: Database, guard: AccessGuard) -> None:
         self._db = db
         self._guard = guard
-        self._provider = make_provider()
+        self._provider = build_scim_provider()
         self._base = db.deployment.links.api + PREFIX
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._protocol = self._protocol_for(b"")  # for what is answered before it is known who asks
@@ -108,7 +108,7 @@ class ScimApplication:
             scope["almoner.failure"] = error
             reply = self._refusal(ServiceUnavailable() if isinstance(error, CONNECTION_ERRORS) else error)
         rate = call.rate or self._guard.check_rate_limit(call.caller, call.address)
-        reply.headers.extend(rate_headers(rate))
+        reply.headers.extend(rate_limit_headers(rate))
         await send_reply(reply, scope, send)
 
     async def _answer(self, call: _Call) -> Reply:
@@ -123,7 +123,7 @@ class ScimApplication:
         )
         limit = self._protocol.max_body_size(request)
         assert limit is not None
-        request.body = await read_up_to(call.receive, call.headers, limit)
+        request.body = await read_limited_body(call.receive, call.headers, limit)
         return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:

@@ -27,7 +27,7 @@ from scim2_server.utils import parametrize
 
 from almoner.kit import ids
 from almoner.scim.attributes import AttributeMap, AttributeSql, ComplexSql, MultiValuedSql, ScalarSql
-from almoner.scim.resources import is_storable
+from almoner.scim.resources import is_storable_text
 
 MOST_CONDITIONS: Final = 50
 """Comparisons in one filter: each may have to look at everybody."""
@@ -207,13 +207,13 @@ def _id_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parame
         return _type_mismatch_sql(op)
     if op not in {CompareOperator.eq, CompareOperator.ne}:
         return _text_comparison_sql(ScalarSql(place.text), op, value, parameters)
-    known = ids.decode(value.removeprefix(place.ids)) if value.startswith(place.ids) else None
+    known = ids.decode_uuid(value.removeprefix(place.ids)) if value.startswith(place.ids) else None
     return _type_mismatch_sql(op) if known is None else f"{place.sql} {_SIGNS[op]} {parameters.add(known, 'uuid')}"
 
 
 def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, parameters: SqlParameters) -> str:
     """Letters are ordered by their code points, whatever the order of the database."""
-    if not is_storable(value):
+    if not is_storable_text(value):
         raise InvalidFilterException(detail="Text must not hold NUL characters or halves of surrogate pairs")
     given = parameters.add(value, "text")
     given = f"normalize({given})" if place.exact else f"folded({given})"

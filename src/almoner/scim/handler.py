@@ -32,10 +32,10 @@ class ScimHandler(AsyncScimHandler):
         target = service.route(request, Operation.create)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         kind = request.header("Content-Type")
-        resource = await offload.run(long, service.read_creation, resource_type, request.body, kind)
+        resource = await offload.run_maybe_in_thread(long, service.read_creation, resource_type, request.body, kind)
         async with self.storage.operation():
             created = await self.storage.create(resource_type, resource)
-        return await offload.run(long, service.creation_response, request.base_url, created)
+        return await offload.run_maybe_in_thread(long, service.creation_response, request.base_url, created)
 
     async def replace(self, request: ScimRequest) -> ScimResponse:
         """As the parent's."""
@@ -46,9 +46,13 @@ class ScimHandler(AsyncScimHandler):
         kind, conditions = request.header("Content-Type"), service.read_conditions(request)
         async with self.storage.operation():
             current = await self.storage.get(resource_type, cast("str", target.resource_id))
-            replacement = await offload.run(long, service.read_replacement, resource_type, request.body, kind)
+            replacement = await offload.run_maybe_in_thread(
+                long, service.read_replacement, resource_type, request.body, kind
+            )
             resource = await self.replace_resource(resource_type, current, replacement, conditions)
-        return await offload.run(long, service.replacement_response, request.base_url, resource, parameters)
+        return await offload.run_maybe_in_thread(
+            long, service.replacement_response, request.base_url, resource, parameters
+        )
 
     async def patch(self, request: ScimRequest) -> ScimResponse:
         """As the parent's; what is answered is read as any GET reads it."""
@@ -56,7 +60,7 @@ class ScimHandler(AsyncScimHandler):
         target = service.route(request, Operation.patch)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
         parameters = service.read_response_parameters(resource_type, request.query)
-        patch_op = await offload.run(
+        patch_op = await offload.run_maybe_in_thread(
             long, service.read_patch, resource_type, request.body, request.header("Content-Type")
         )
         id_, conditions = cast("str", target.resource_id), service.read_conditions(request)
@@ -83,8 +87,10 @@ class ScimHandler(AsyncScimHandler):
         async with self.storage.operation():
             page = await self.storage.search(types, search_request, position=position)
         # Whole resources are documents already; of parts models are dumped, each attribute by all names.
-        long = resources.is_partial(search_request) and len(page.resources) > offload.FEW
-        return await offload.run(long, self.service.search_response, request.base_url, types, page, search_request)
+        long = resources.is_partial_response(search_request) and len(page.resources) > offload.FEW
+        return await offload.run_maybe_in_thread(
+            long, self.service.search_response, request.base_url, types, page, search_request
+        )
 
     async def replace_resource(
         self,
@@ -95,19 +101,19 @@ class ScimHandler(AsyncScimHandler):
     ) -> Resource[Any]:
         """As the parent's."""
         long, apply = _is_long(current) or _is_long(replacement), self.service.apply_replacement
-        replaced = await offload.run(long, apply, current, replacement, conditions)
+        replaced = await offload.run_maybe_in_thread(long, apply, current, replacement, conditions)
         return await self._stored(resource_type, current, replaced)
 
     async def patch_resource(
         self, resource_type: ResourceType, resource_id: str, patch_op: "PatchOp[Any]", conditions: Conditions
     ) -> Resource[Any]:
         """As the parent's; of a group whose members alone change, the answer is without them."""
-        changes = membership.read_changes(patch_op) if resource_type.name == "Group" else None
+        changes = membership.read_membership_changes(patch_op) if resource_type.name == "Group" else None
         if changes is None:
             current = await self.storage.get(resource_type, resource_id)
             # The time of many operations, and of many values in one, goes up by more than their square.
             long = _is_long(current) or len(patch_op.operations or ()) > offload.FEW or _has_many_values(patch_op)
-            patched = await offload.run(long, self.service.apply_patch, current, patch_op, conditions)
+            patched = await offload.run_maybe_in_thread(long, self.service.apply_patch, current, patch_op, conditions)
             return await self._stored(resource_type, current, patched)
 
         def check(current: Resource[Any]) -> None:
@@ -123,9 +129,9 @@ class ScimHandler(AsyncScimHandler):
 
 
 def _is_long(resource: Resource[Any]) -> bool:
-    return offload.is_many(getattr(resource, "members", None))
+    return offload.has_many_entries(getattr(resource, "members", None))
 
 
 def _has_many_values(patch_op: "PatchOp[Any]") -> bool:
     values = (operation.value for operation in patch_op.operations or ())
-    return any(offload.is_many(value) for value in values if isinstance(value, list | dict))
+    return any(offload.has_many_entries(value) for value in values if isinstance(value, list | dict))

@@ -26,7 +26,7 @@ class MembershipChange:
     entries: Sequence[Any]
 
 
-def read_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] | None:
+def read_membership_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] | None:
     """The changes in their order, neighbours of one kind as one; None for a PATCH that asks for something else, too."""
     changes: list[MembershipChange] = []
     for operation in patch_op.operations or ():

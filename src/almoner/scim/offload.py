@@ -15,11 +15,11 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def is_many(entries: Sized | None) -> bool:
+def has_many_entries(entries: Sized | None) -> bool:
     """Whether there are so many of them."""
     return entries is not None and len(entries) > MANY
 
 
-async def run(long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def run_maybe_in_thread(long: bool, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """What ``work`` gives; in a thread when it takes ``long``."""
     return await asyncio.to_thread(work, *args, **kwargs) if long else work(*args, **kwargs)

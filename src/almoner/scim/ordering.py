@@ -83,7 +83,7 @@ class SortOrder:
     def _value(self) -> str:
         return 'v collate "C"' if self.type == "text" else "v"
 
-    def beyond_sql(self, position: PagePosition, parameters: SqlParameters) -> str:
+    def beyond_position_sql(self, position: PagePosition, parameters: SqlParameters) -> str:
         """The condition of what comes after a position, or before it. Raises InvalidCursorException."""
         up = self.descending == (position.direction == "previous")
         sign = ">" if up else "<"

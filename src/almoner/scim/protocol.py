@@ -58,7 +58,7 @@ def _check_size(payload: Any) -> int:
     """How many changes a PATCH asks for, after what bounds a body of any kind. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
         return scim_limits.check_patch(payload)
-    scim_limits.check_values(payload)
+    scim_limits.check_list_lengths(payload)
     return 0
 
 
@@ -132,7 +132,7 @@ class ScimProtocol(ScimService):
         self, resource_type: ResourceType, query: Mapping[str, str]
     ) -> ResponseParameters[Any]:
         """As the parent's. Raises SCIMException."""
-        scim_limits.check_names(query)
+        scim_limits.check_projection_length(query)
         return super().read_response_parameters(resource_type, query)
 
     def read_search(self, resource_types: list[ResourceType], payload: Any) -> tuple[SearchRequest[Any], Any]:
@@ -141,7 +141,7 @@ class ScimProtocol(ScimService):
             given = next((value for key, value in payload.items() if str(key).casefold() == "filter"), None)
             if isinstance(given, str) and len(given) > LONGEST_FILTER:
                 raise InvalidFilterException(detail=f"A filter may hold at most {LONGEST_FILTER} characters")
-            scim_limits.check_names(payload)
+            scim_limits.check_projection_length(payload)
         try:
             request, position = super().read_search(resource_types, payload)
         except RecursionError:

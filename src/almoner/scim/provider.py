@@ -42,7 +42,7 @@ _GROUP: Final = "urn:ietf:params:scim:schemas:core:2.0:Group"
 
 
 @cache
-def make_provider() -> ScimProvider:
+def build_scim_provider() -> ScimProvider:
     """Users with the enterprise extension, and groups of them: classes made anew, a quarter of a second's work."""
     schemas = load_default_schemas()
     return ScimProvider.from_discovery(

@@ -11,7 +11,7 @@ from scim2_models import InvalidValueException, Path, Resource, ResponseParamete
 from scim2_server.utils import parametrize
 
 from almoner.kit.ids import Ids
-from almoner.scim.scim_limits import check_values
+from almoner.scim.scim_limits import check_list_lengths
 
 Kind = Literal["User", "Group"]
 
@@ -71,7 +71,7 @@ def includes_links(kind: Kind, model: type[Resource[Any]], parameters: ResponseP
     return any(path.parts[0] == links_attribute(kind) for path in stored)
 
 
-def is_partial(parameters: ResponseParameters[Any]) -> bool:
+def is_partial_response(parameters: ResponseParameters[Any]) -> bool:
     """Whether some attributes are asked for, or left out."""
     return bool(parameters.attributes or parameters.excluded_attributes)
 
@@ -125,7 +125,7 @@ def profile_from_resource(resource: Resource[Any]) -> dict[str, Any]:
     named |= {f"emails.{n}": one.get("value") for n, one in enumerate(profile.get("emails") or ())}
     _refuse_long(named, LONGEST)
     for name, value in profile.items():
-        check_values(value, name)
+        check_list_lengths(value, name)
         _refuse_long(dict(_iter_texts(value, name)), _WIDE.get(name, LONGEST_TEXT))
     if len(msgspec.json.encode(profile)) > MOST_BYTES:
         raise InvalidValueException(detail=f"A profile may hold at most {MOST_BYTES // 1024} KiB")
@@ -152,7 +152,7 @@ def _iter_texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
 def _without_empty(value: Any) -> Any:
     """The value without what is empty; None when nothing is left."""
     if isinstance(value, str):
-        if not is_storable(value):
+        if not is_storable_text(value):
             raise InvalidValueException(detail="Text must not hold NUL characters or halves of surrogate pairs")
         return value
     if isinstance(value, Mapping):
@@ -163,7 +163,7 @@ def _without_empty(value: Any) -> Any:
     return value
 
 
-def is_storable(text: str) -> bool:
+def is_storable_text(text: str) -> bool:
     """Whether PostgreSQL's text can hold it."""
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 

@@ -59,7 +59,7 @@ def check_patch(payload: Any) -> int:
         path = operation.get("path")
         if isinstance(path, str) and len(path) > LONGEST_PATH:
             raise InvalidPathException(detail=f"A path may hold at most {LONGEST_PATH} characters")
-        check_values(operation.get("value"), path if isinstance(path, str) else "")
+        check_list_lengths(operation.get("value"), path if isinstance(path, str) else "")
     return changes
 
 
@@ -68,19 +68,19 @@ def _changes(operation: Mapping[str, Any]) -> int:
     return len(value) if isinstance(value, Mapping) and not operation.get("path") else 1
 
 
-def check_values(value: Any, name: str = "") -> None:
+def check_list_lengths(value: Any, name: str = "") -> None:
     """Refuse long lists, whatever they are in. Raises InvalidValueException."""
     if isinstance(value, Mapping):
         for key, one in value.items():
-            check_values(one, key)
+            check_list_lengths(one, key)
     if isinstance(value, list):
         if len(value) > MOST_VALUES and name.casefold().rpartition(":")[2] not in _LONG:
             raise InvalidValueException(detail=f"'{name}' may have at most {MOST_VALUES} values")
         for one in value:
-            check_values(one, name)
+            check_list_lengths(one, name)
 
 
-def check_names(parameters: Mapping[str, Any]) -> None:
+def check_projection_length(parameters: Mapping[str, Any]) -> None:
     """Refuse long projections. Raises InvalidValueException."""
     for name, given in parameters.items():
         if name.casefold() in {"attributes", "excludedattributes"}:

@@ -71,7 +71,7 @@ class Search:
         """Only the first page has the total, which RFC 9865 2 leaves open: a walk does not count again at each step."""
         parameters, beyond = SqlParameters(*self._parameters.values), "true"
         if position is not None:
-            beyond = self._order.beyond_sql(position, parameters)
+            beyond = self._order.beyond_position_sql(position, parameters)
         count, backwards = self._request.count, position is not None and position.direction == "previous"
         rows = await self._page(tx, beyond, parameters, None if count is None else count + 1, 0, backwards=backwards)
         more = count is not None and len(rows) > count

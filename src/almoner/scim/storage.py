@@ -20,7 +20,7 @@ from scim2_server.storage import AsyncScimStorage, SearchPage
 
 from almoner.access.members import service as members
 from almoner.access.people import service as people
-from almoner.access.people.domain import NameTaken, member_realm
+from almoner.access.people.domain import UserNameTaken, member_realm
 from almoner.access.security_emails import service as security_emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
@@ -97,9 +97,11 @@ class PostgresStorage(AsyncScimStorage):
         row = await store.find(self._tx, self._partner, kind, id_, links=links)
         if row is None:
             raise self._unknown(kind, resource_id)
-        if self._plain and response_parameters is not None and not resources.is_partial(response_parameters):
-            long = offload.is_many(row.links)
-            document = await offload.run(long, resources.resource_json, self._tx.ids, self._model(kind), row)
+        if self._plain and response_parameters is not None and not resources.is_partial_response(response_parameters):
+            long = offload.has_many_entries(row.links)
+            document = await offload.run_maybe_in_thread(
+                long, resources.resource_json, self._tx.ids, self._model(kind), row
+            )
             return cast("Resource[Any]", document)
         return await self._build(row)
 
@@ -121,9 +123,9 @@ class PostgresStorage(AsyncScimStorage):
         for kind in dict.fromkeys(kind for kind, _ in places):
             links = resources.includes_links(kind, self._model(kind), request)
             ids = [id_ for of, id_ in places if of == kind]
-            rows |= await store.load(self._tx, self._partner, kind, ids, links=links)
+            rows |= await store.find_many(self._tx, self._partner, kind, ids, links=links)
         found = [rows[id_] for _, id_ in places if id_ in rows]
-        plain = self._plain and not resources.is_partial(request)
+        plain = self._plain and not resources.is_partial_response(request)
         make = resources.resource_json if plain else resources.build_resource
 
         def made() -> list[Any]:
@@ -131,7 +133,9 @@ class PostgresStorage(AsyncScimStorage):
 
         # A model takes as long as the documents of some ten people.
         entries = sum(len(row.links or ()) for row in found)
-        return await offload.run(entries > offload.MANY or (not plain and len(found) > offload.FEW), made)
+        return await offload.run_maybe_in_thread(
+            entries > offload.MANY or (not plain and len(found) > offload.FEW), made
+        )
 
     async def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
         """Store somebody new or a new group. Raises UniquenessException, InvalidValueException."""
@@ -180,17 +184,17 @@ class PostgresStorage(AsyncScimStorage):
         kind, id_ = self._place(resource_type, resource_id)
         async with self._step(), _refusals():
             check(await self._build(await self._lock(kind, id_, resource_id)))
-            group = before = await members.lock_group(self._tx, self._partner, id_)
+            group = before = await members.get_group_for_update(self._tx, self._partner, id_)
             came: list[UUID] = []
             went: list[UUID] = []
             for change in changes:
                 if change.joins:
                     who = resources.person_ids(self._tx.ids, change.entries)
-                    changed = await members.add_to_group(self._tx, group, who)
+                    changed = await members.add_people_to_group(self._tx, group, who)
                 else:
                     gone = (self._tx.ids.parse("member", entry.value) for entry in change.entries)
                     who = [one for one in gone if one is not None]
-                    changed = await members.remove_from_group(self._tx, group, who)
+                    changed = await members.remove_people_from_group(self._tx, group, who)
                 group = changed.group
                 came += changed.added
                 went += changed.removed
@@ -210,7 +214,7 @@ class PostgresStorage(AsyncScimStorage):
                 await people.delete(self._tx, member_realm(self._partner), id_)
                 await self._record(kind, id_, "deleted")
             else:
-                group = await members.lock_group(self._tx, self._partner, id_)
+                group = await members.get_group_for_update(self._tx, self._partner, id_)
                 gone = await members.update_group(self._tx, group, people=())
                 await members.delete_group(self._tx, self._partner, id_)
                 details = scim_audit.group_details(self._tx.ids, went=gone.removed, role=group.role)
@@ -221,7 +225,7 @@ class PostgresStorage(AsyncScimStorage):
             return
         person = await people.get_for_update(self._tx, member_realm(self._partner), row.id)
         changed = await people.update_profile(self._tx, person, profile)
-        await security_emails.notify_of_changes(self._tx, person, changed)
+        await security_emails.notify_of_account_changes(self._tx, person, changed)
         what = "updated"
         if changed.active != person.active:
             what = "reactivated" if changed.active else "deactivated"
@@ -229,7 +233,7 @@ class PostgresStorage(AsyncScimStorage):
 
     async def _change_group(self, row: StoredResource, profile: dict[str, Any], resource: Resource[Any]) -> None:
         who = resources.member_ids(self._tx.ids, resource)
-        group = await members.lock_group(self._tx, self._partner, row.id)
+        group = await members.get_group_for_update(self._tx, self._partner, row.id)
         done = await members.update_group(self._tx, group, profile=profile, people=who)
         if done.group.version != group.version:
             names = scim_audit.changed_attributes(row.profile, profile)
@@ -242,7 +246,7 @@ class PostgresStorage(AsyncScimStorage):
         subject = self._tx.ids.text(resources.id_type(kind), id_)
         action = f"{_ACTIONS[kind]}.{what}"
         scope, whence, request_id = self._partner.id, self._address, self._request_id
-        await audit.record(
+        await audit.record_entry(
             self._tx, scope, self._actor, action, subject, address=whence, request_id=request_id, details=details
         )
 
@@ -260,8 +264,8 @@ class PostgresStorage(AsyncScimStorage):
         return row
 
     async def _build(self, row: StoredResource) -> Resource[Any]:
-        return await offload.run(
-            offload.is_many(row.links), resources.build_resource, self._tx.ids, self._model(row.kind), row
+        return await offload.run_maybe_in_thread(
+            offload.has_many_entries(row.links), resources.build_resource, self._tx.ids, self._model(row.kind), row
         )
 
     def _model(self, kind: Kind) -> type[Resource[Any]]:
@@ -287,7 +291,7 @@ async def _refusals() -> AsyncIterator[None]:
     """What access refuses, in the words of RFC 7644 3.12."""
     try:
         yield
-    except NameTaken as taken:
+    except UserNameTaken as taken:
         raise UniquenessException(detail=". ".join(taken.reasons)) from None
     except IncorrectParams as wrong:
         raise InvalidValueException(detail=". ".join(wrong.reasons)) from None

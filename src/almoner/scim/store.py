@@ -66,7 +66,9 @@ async def get_for_update(tx: Tx, partner: Partner, kind: Kind, id_: UUID) -> Sto
     return _row(kind, row, links=False) if row else None
 
 
-async def load(tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool) -> dict[UUID, StoredResource]:
+async def find_many(
+    tx: Tx, partner: Partner, kind: Kind, ids: Sequence[UUID], *, links: bool
+) -> dict[UUID, StoredResource]:
     """Some users or groups by their ids."""
     rows = await tx.fetch(f"{_SELECTS[kind, links]} = any($2::uuid[])", partner.id, ids)
     return {row["id"]: _row(kind, row, links=links) for row in rows}

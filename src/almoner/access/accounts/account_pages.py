@@ -21,11 +21,11 @@ from almoner.access.credentials.domain import (
     AuthenticatorExists,
     AuthenticatorNotPending,
     Factors,
-    LastSecondFactor,
+    LastSecondFactorRequired,
     NoSuchPasskey,
     PasskeyRefused,
+    PasswordTooWeak,
     SignInOverloaded,
-    WeakPassword,
 )
 from almoner.access.credentials.service import authenticators, passkeys
 from almoner.access.credentials.service.authenticators import AuthenticatorSetup
@@ -98,11 +98,13 @@ class AccountPages:
         """Who one is, and how one signs in."""
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
-            found = await sign_ins.of_person(tx, visitor.person)
-            bound = await identities.of_person(tx, visitor.person)
+            found = await sign_ins.list_of_person(tx, visitor.person)
+            bound = await identities.list_of_person(tx, visitor.person)
             partner = visitor.realm.partner
-            provider = await sso.find_option(tx, partner) if partner else None
-            done = await audit.list_about_person(tx, visitor.realm.id, visitor.audit_context(self._ids).actor.id)
+            provider = await sso.find_sso_option(tx, partner) if partner else None
+            done = await audit.list_entries_about_person(
+                tx, visitor.realm.id, visitor.audit_context(self._ids).actor.id
+            )
         events = [
             AccountEvent(EVENT_LABELS[one.action], one.at, one.address) for one in done if one.action in EVENT_LABELS
         ][:_SHOWN_EVENTS]
@@ -121,11 +123,11 @@ class AccountPages:
         """Choose a new password; every other sign-in ends with the old one."""
         problems: dict[str, str] = {}
         if visitor.form:
-            problems = password_form_problems(visitor.form_text("password"), visitor.form_text("again"))
+            problems = password_form_problems(visitor.form_value("password"), visitor.form_value("again"))
             if not problems:
                 try:
                     return await self._change(visitor)
-                except (WeakPassword, SignInOverloaded) as error:
+                except (PasswordTooWeak, SignInOverloaded) as error:
                     problems = {"password": password_refusal_text(error)}
         async with self._db.read() as tx:
             held = await credentials.get_factors(tx, visitor.person)
@@ -141,7 +143,7 @@ class AccountPages:
 
     async def _change(self, visitor: Visitor) -> Response:
         """Raises WeakPassword, SignInOverloaded."""
-        chosen = visitor.form_text("password")
+        chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
         response = redirect_to(f"{visitor.place.home}?told=password")
         set_device_cookie(response, visitor.place, device)
@@ -149,7 +151,7 @@ class AccountPages:
 
     async def authenticator(self, visitor: Visitor) -> Response:
         """The authenticator app: begin, confirm by its first code, remove."""
-        match visitor.form_text("do"):
+        match visitor.form_value("do"):
             case "begin":
                 return await self._begin(visitor)
             case "confirm":
@@ -171,7 +173,7 @@ class AccountPages:
         try:
             async with self._db.write() as tx:
                 right = await account.confirm_authenticator(
-                    tx, visitor.person, visitor.form_text("code"), visitor.browser
+                    tx, visitor.person, visitor.form_value("code"), visitor.browser
                 )
                 if not right:
                     set_up = await authenticators.resume_setup(tx, visitor.person, _ISSUER, visitor.address)
@@ -188,7 +190,7 @@ class AccountPages:
         try:
             async with self._db.write() as tx:
                 await account.remove_authenticator(tx, visitor.person, visitor.browser)
-        except LastSecondFactor:
+        except LastSecondFactorRequired:
             return await self._authenticator(visitor, refused=_LAST)
         return redirect_to(f"{visitor.place.home}/authenticator?told=no_authenticator")
 
@@ -223,34 +225,34 @@ class AccountPages:
 
     async def passkeys(self, visitor: Visitor) -> Response:
         """Add a passkey, or remove one."""
-        if visitor.form_text("do") == "remove":
+        if visitor.form_value("do") == "remove":
             return await self._remove_passkey(visitor)
         if not visitor.form:
             return await self._passkeys(visitor)
         try:
             async with self._db.write() as tx:
-                answer, name = visitor.form_text("credential"), visitor.form_text("name")
+                answer, name = visitor.form_value("credential"), visitor.form_value("name")
                 await account.add_passkey(tx, visitor.person, visitor.csrf.encode(), answer, name, visitor.browser)
         except PasskeyRefused:
             text = "We could not add this passkey. The page may have expired. Please try again."
-            return await self._passkeys(visitor, refused=text, name=visitor.form_text("name"))
+            return await self._passkeys(visitor, refused=text, name=visitor.form_value("name"))
         return redirect_to(f"{visitor.place.home}/passkeys?told=passkey")
 
     async def _remove_passkey(self, visitor: Visitor) -> Response:
-        passkey_id = self._ids.parse("passkey", visitor.form_text("passkey"))
+        passkey_id = self._ids.parse("passkey", visitor.form_value("passkey"))
         try:
             if passkey_id is not None:
                 async with self._db.write() as tx:
                     await account.remove_passkey(tx, visitor.person, passkey_id, visitor.browser)
         except NoSuchPasskey:
             return redirect_to(f"{visitor.place.home}/passkeys")
-        except LastSecondFactor:
+        except LastSecondFactorRequired:
             return await self._passkeys(visitor, refused=_LAST)
         return redirect_to(f"{visitor.place.home}/passkeys?told=no_passkey")
 
     async def _passkeys(self, visitor: Visitor, *, refused: str = "", name: str = "") -> Response:
         async with self._db.read() as tx:
-            keys = await passkeys.of_person(tx, visitor.person)
+            keys = await passkeys.list_of_person(tx, visitor.person)
             options = await passkeys.registration_options(tx, visitor.person, visitor.csrf.encode())
         return self._show(
             visitor,
@@ -269,7 +271,7 @@ class AccountPages:
         if visitor.form:
             return await self._end(visitor)
         async with self._db.read() as tx:
-            found = await sign_ins.of_person(tx, visitor.person)
+            found = await sign_ins.list_of_person(tx, visitor.person)
         real_now = self._clock.real_now()
         return self._show(
             visitor,
@@ -284,9 +286,9 @@ class AccountPages:
 
     async def _end(self, visitor: Visitor) -> Response:
         by, page = visitor.audit_context(self._ids), f"{visitor.place.home}/sign-ins"
-        one = self._ids.parse("signin", visitor.form_text("sign_in"))
+        one = self._ids.parse("signin", visitor.form_value("sign_in"))
         async with self._db.write() as tx:
-            if visitor.form_text("others"):
+            if visitor.form_value("others"):
                 await sign_ins.end_all(tx, visitor.person, "revoked", by, but=visitor.sign_in.id)
                 response = redirect_to(f"{page}?told=all_ended")
                 set_device_cookie(response, visitor.place, await sign_ins.issue_device_cookie(tx, visitor.person))
@@ -307,7 +309,7 @@ def password_form_problems(password: str, again: str) -> dict[str, str]:
     return {} if password == again else {"again": "The passwords do not match."}
 
 
-def password_refusal_text(error: WeakPassword | SignInOverloaded) -> str:
+def password_refusal_text(error: PasswordTooWeak | SignInOverloaded) -> str:
     """Why a password was not taken, in one text."""
     return ". ".join(error.reasons or (error.message,)) + "."
 

@@ -39,21 +39,21 @@ class AccountPortal:
     home: str
 
     @property
-    def session_cookie(self) -> str:
+    def session_cookie_name(self) -> str:
         """Of a sign-in: one for each realm, so that who is signed in at two partners is two people."""
         return f"__Host-member-{self.name}" if self.realm.partner else "__Host-operator"
 
     @property
-    def device_cookie(self) -> str:
+    def device_cookie_name(self) -> str:
         """By which a browser that signed in before is known."""
         return f"__Host-known-{self.name}"
 
     @property
-    def second_factor_cookie(self) -> str:
+    def second_factor_cookie_name(self) -> str:
         """Between the first step and the second factor."""
         return f"__Host-second-{self.name}"
 
-    def link_cookie(self, purpose: str) -> str:
+    def link_cookie_name(self, purpose: str) -> str:
         """Of a mailed link that was opened: its token has left the address (H1)."""
         return f"__Host-{purpose}-{self.name}"
 
@@ -159,6 +159,6 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
     return found
 
 
-def alternative_roles_text(roles: Iterable[Role]) -> str:
+def any_role_text(roles: Iterable[Role]) -> str:
     """Roles in words: "owner or finance"."""
     return " or ".join(ROLE_NAMES[role] for role in ROLE_NAMES if role in set(roles))

@@ -16,7 +16,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            email, found = await service.find_sign_in_addresses(tx, job.payload["email"])
+            email, found = await service.find_sign_in_urls(tx, job.payload["email"])
         if not found:
             return JobDone()  # nobody has this address, and nobody is told so
         english = pages.language(None)
@@ -26,8 +26,8 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             partner=None,
             to=email,
             subject="Where you sign in",
-            text=pages.text("addresses.txt", english, addresses=found),
-            html=pages.text("addresses.html", english, addresses=found),
+            text=pages.render_text("addresses.txt", english, addresses=found),
+            html=pages.render_text("addresses.html", english, addresses=found),
             language=english.html_lang,
         )
         return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_ONE_DAY)

@@ -13,7 +13,7 @@ from almoner.access.accounts.domain import HOMES, MEMBERS_HOME, UNKNOWN_PORTAL, 
 from almoner.access.accounts.page_guard import PageGuard, delete_cookie, redirect_to, set_cookie
 from almoner.access.accounts.sign_in_context import SignInContext, open_sign_in_context
 from almoner.access.credentials import service as credentials
-from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, SignInOverloaded, WeakPassword
+from almoner.access.credentials.domain import SHORTEST_PASSWORD, PasskeyRefused, PasswordTooWeak, SignInOverloaded
 from almoner.access.credentials.service import passkeys
 from almoner.access.people.domain import Person
 from almoner.access.sign_ins import service as sign_ins
@@ -75,7 +75,7 @@ class LinkPages:
     async def find_sign_in_pages(self, request: Request) -> Response:
         """Which sign-in pages are mine? The answer goes to the mailbox alone."""
         entry = await open_sign_in_context(self._gate, request, UNKNOWN_PORTAL)
-        email = entry.form_text("email").strip()
+        email = entry.form_value("email").strip()
         if request.method != "POST":
             return self._form(entry, "find.html", email="")
         if not entry.is_valid_form:
@@ -90,7 +90,7 @@ class LinkPages:
             is None
         ):
             async with self._db.write() as tx:
-                await service.request_sign_in_addresses(tx, email)
+                await service.request_sign_in_urls(tx, email)
         text = "If this email address has an account, we have sent links to its sign-in pages."
         return self._gate.render_message(None, "Check your email", text)
 
@@ -98,7 +98,7 @@ class LinkPages:
         """Ask for a new password: the same answer whether or not anybody has the name."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
-        name = entry.form_text("user_name").strip()
+        name = entry.form_value("user_name").strip()
         if request.method != "POST":
             return self._form(entry, "forgotten.html", user_name="")
         if not entry.is_valid_form:
@@ -109,7 +109,7 @@ class LinkPages:
         if late := self._too_many(entry):
             return late
         async with self._db.write() as tx:
-            await links.request_reset(tx, place.realm, name, entry.browser.address)
+            await links.request_password_reset(tx, place.realm, name, entry.browser.address)
         text = "If this username has an account with a password, we have emailed a link to reset it."
         return self._gate.render_message(place, "Check your email", text, onward="Back to sign-in")
 
@@ -128,7 +128,7 @@ class LinkPages:
         place = await self._gate.portal_of(request)
         entry, token = (
             await open_sign_in_context(self._gate, request, place),
-            request.cookies.get(place.link_cookie("invitation"), ""),
+            request.cookies.get(place.link_cookie_name("invitation"), ""),
         )
         if not entry.is_valid_form:
             return await self._link_form(entry, token, "invitation", status=403, problems={"password": _AGAIN})
@@ -137,9 +137,9 @@ class LinkPages:
                 link, person = await self._link(tx, place, token, "invitation")
                 if (await credentials.get_factors(tx, person)).second:
                     return self._sign_in_instead(place)
-                await links.use_link(tx, link, person)
-                answer = entry.form_text("credential")
-                await account.add_passkey(tx, person, entry.binding, answer, "", entry.browser)
+                await links.consume_link(tx, link, person)
+                answer = entry.form_value("credential")
+                await account.add_passkey(tx, person, entry.challenge_binding, answer, "", entry.browser)
                 entered = await sign_ins.begin(tx, person, "passkey", entry.browser)
         except (LinkClosed, SignInFailed) as closed:
             return self._closed(place, "invitation", closed)
@@ -158,26 +158,26 @@ class LinkPages:
                 place, purpose, LinkClosed("unknown")
             )  # not ours: nothing to keep, and perhaps no cookie at all
         response = redirect_to(f"{place.home}/{purpose}")
-        set_cookie(response, place.link_cookie(purpose), token, seconds=_LINK_SECONDS)
+        set_cookie(response, place.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
         return response
 
     async def _choose(self, request: Request, place: AccountPortal, purpose: Purpose) -> Response:
         entry, token = (
             await open_sign_in_context(self._gate, request, place),
-            request.cookies.get(place.link_cookie(purpose), ""),
+            request.cookies.get(place.link_cookie_name(purpose), ""),
         )
         if request.method != "POST":
             return await self._link_form(entry, token, purpose)
         if not entry.is_valid_form:
             return await self._link_form(entry, token, purpose, status=403, problems={"password": _AGAIN})
-        chosen = entry.form_text("password")
-        if problems := password_form_problems(chosen, entry.form_text("again")):
+        chosen = entry.form_value("password")
+        if problems := password_form_problems(chosen, entry.form_value("again")):
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         try:
             person = await self._set(place, token, purpose, chosen, entry)
         except LinkClosed as closed:
             return self._closed(place, purpose, closed)
-        except (WeakPassword, SignInOverloaded) as error:
+        except (PasswordTooWeak, SignInOverloaded) as error:
             problems = {"password": password_refusal_text(error)}
             return await self._link_form(entry, token, purpose, status=422, problems=problems)
         return await self._after(entry, purpose, person)
@@ -188,11 +188,11 @@ class LinkPages:
         """Set the password by a link of this very place. Raises LinkClosed, WeakPassword, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, place, token, purpose)
-        return await links.set_password(self._db, token, purpose, password, entry.browser)
+        return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
 
     async def _link(self, tx: Tx, place: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
         """The link of a token, if it is of somebody of this place. Raises LinkClosed."""
-        link, person = await links.open_link(tx, token, purpose)
+        link, person = await links.get_open_link(tx, token, purpose)
         if person.realm != place.realm:
             raise LinkClosed("unknown")
         return link, person
@@ -210,7 +210,7 @@ class LinkPages:
             if entered is not None:
                 return await self._gate.complete_sign_in(entry.request, place, entered)
         response = redirect_to(f"{place.home}/sign-in?told=reset")
-        delete_cookie(response, place.link_cookie(purpose))
+        delete_cookie(response, place.link_cookie_name(purpose))
         return response
 
     async def _link_form(
@@ -230,9 +230,9 @@ class LinkPages:
                 _, person = await self._link(tx, place, token, purpose)
                 second = (await credentials.get_factors(tx, person)).second
                 offer = invited and not second
-                options = await passkeys.registration_options(tx, person, entry.binding) if offer else ""
+                options = await passkeys.registration_options(tx, person, entry.challenge_binding) if offer else ""
                 partner = place.realm.partner
-                provider = await sso.find_option(tx, partner) if invited and partner else None
+                provider = await sso.find_sso_option(tx, partner) if invited and partner else None
         except LinkClosed as closed:
             return self._closed(place, purpose, closed)
         return self._form(

@@ -24,7 +24,7 @@ from almoner.access.accounts.domain import (
     UNKNOWN_PORTAL,
     AccountPortal,
     NavigationLink,
-    alternative_roles_text,
+    any_role_text,
     member_portal,
 )
 from almoner.access.accounts.request_forms import ensure_storable_query, read_form
@@ -47,7 +47,7 @@ from almoner.kit.ids import Ids
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
@@ -93,11 +93,11 @@ class Visitor:
         """The person as the one who does something, and from where."""
         return AuditContext(self.audit_actor(ids.text(self.realm.id_type, self.person.id)), self.address or None)
 
-    def form_text(self, name: str) -> str:
+    def form_value(self, name: str) -> str:
         """One field of the form as it was typed, empty without it."""
-        return form_text(self.form, name)
+        return form_value(self.form, name)
 
-    def checked_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
+    def checkbox_values(self, name: str, among: Sequence[Choice]) -> list[Choice]:
         """Which boxes of one name were ticked."""
         given = self.form.getlist(name)
         return [one for one in among if one in given]
@@ -133,7 +133,7 @@ class PageGuard:
         self.db = db
         self._pages = pages
         self._links = tuple(links)
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
 
     def protected_route(
         self,
@@ -204,10 +204,10 @@ class PageGuard:
         if second and await self._lacks_second(visitor):
             return redirect_to(f"{place.home}{SECOND_FACTOR}")
         if roles and not visitor.person.has_role(*roles):
-            needed = f"You need the {alternative_roles_text(roles)} role to open this page."
+            needed = f"You need the {any_role_text(roles)} role to open this page."
             text = f"{needed} Ask an owner or administrator for access."
             return self.render_refusal(visitor, "You do not have access to this page", text)
-        if fresh and not sign_ins.is_recently_proved(visitor.sign_in, self.db.deployment.clock.real_now()):
+        if fresh and not sign_ins.is_recently_authenticated(visitor.sign_in, self.db.deployment.clock.real_now()):
             # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
             asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
             return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
@@ -224,7 +224,7 @@ class PageGuard:
 
     async def find_sign_in(self, request: Request, place: AccountPortal) -> tuple[SignIn, Person] | None:
         """The sign-in that the browser's cookie of the place proves, and whose it is."""
-        secret = request.cookies.get(place.session_cookie, "")
+        secret = request.cookies.get(place.session_cookie_name, "")
         if not secret:
             return None
         async with self.db.single() as tx:
@@ -246,7 +246,7 @@ class PageGuard:
         response = redirect_to(place.safe_redirect_path(wanted))
         self.set_session_cookie(response, place, entered.sign_in, entered.secret)
         set_device_cookie(response, place, entered.device)
-        for over in (place.second_factor_cookie, place.link_cookie("invitation")):
+        for over in (place.second_factor_cookie_name, place.link_cookie_name("invitation")):
             if over in request.cookies:
                 delete_cookie(response, over)
         return response
@@ -254,13 +254,15 @@ class PageGuard:
     def redirect_to_second_factor(self, place: AccountPortal, needed: SecondFactorRequired, wanted: str) -> Response:
         """On to the second step, and from there to the page that was wanted."""
         response = redirect_to(f"{place.home}/sign-in/second?next={quote(place.safe_redirect_path(wanted), safe='/')}")
-        set_cookie(response, place.second_factor_cookie, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds()))
+        set_cookie(
+            response, place.second_factor_cookie_name, needed.ticket, seconds=int(TICKET_LIFETIME.total_seconds())
+        )
         return response
 
     def set_session_cookie(self, response: Response, place: AccountPortal, sign_in: SignIn, secret: str) -> None:
         """Set the cookie of a sign-in, which is another one after each proof."""
         lasting = int((sign_in.expires_at - self.db.deployment.clock.real_now()).total_seconds())
-        set_cookie(response, place.session_cookie, secret, seconds=lasting)
+        set_cookie(response, place.session_cookie_name, secret, seconds=lasting)
 
     async def portal_of(self, request: Request) -> AccountPortal:
         """Whose pages the address is of. Raises NotFound."""
@@ -305,7 +307,7 @@ class PageGuard:
     ) -> Response:
         """A page in the frame of who is signed in; ``csrf`` and ``desk`` are in its context, ``problems`` may be."""
         problems = context.pop("problems", {})
-        return pages.page(
+        return pages.render_page(
             template,
             pages.language(None),
             status=status,
@@ -340,7 +342,7 @@ class PageGuard:
     ) -> HTMLResponse:
         """A page in the frame of a place where nobody is signed in."""
         portal, problems = PageFrame(place.title, place.home), context.pop("problems", {})
-        return pages.page(
+        return pages.render_page(
             template,
             pages.language(None),
             status=status,
@@ -415,7 +417,7 @@ def set_cookie(response: Response, name: str, value: str, *, seconds: int) -> No
 
 def set_device_cookie(response: Response, place: AccountPortal, device: str) -> None:
     """Let the browser be known as one that signed in before."""
-    set_cookie(response, place.device_cookie, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
+    set_cookie(response, place.device_cookie_name, device, seconds=int(DEVICE_LIFETIME.total_seconds()))
 
 
 def delete_cookie(response: Response, name: str) -> None:
@@ -426,10 +428,10 @@ def delete_cookie(response: Response, name: str) -> None:
 def browser_of(request: Request, place: AccountPortal) -> Browser:
     """Whose request it is: network address, what the browser calls itself, and whether it signed in before."""
     address = request.client.host if request.client else ""
-    return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie))
+    return Browser(address, request.headers.get("user-agent", ""), request.cookies.get(place.device_cookie_name))
 
 
-def form_text(form: FormData, name: str) -> str:
+def form_value(form: FormData, name: str) -> str:
     """One field of a form as it was typed, empty without it."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""

@@ -7,7 +7,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from almoner.access.credentials.domain import is_storable
+from almoner.access.credentials.domain import is_storable_text
 
 _MOST_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 60
@@ -15,7 +15,7 @@ _MOST_FIELDS: Final = 60
 
 def ensure_storable_query(request: Request) -> None:
     """Raises HTTPException when the address asks for what no database can hold: nobody has that, and nothing is it."""
-    if not all(is_storable(part) for pair in request.query_params.multi_items() for part in pair):
+    if not all(is_storable_text(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
 
 
@@ -34,6 +34,6 @@ async def read_form(request: Request) -> FormData:
         ]
     except ValueError:
         raise HTTPException(400, "The form is not in a format that we accept.") from None
-    if not all(isinstance(part, str) and is_storable(part) for pair in fields for part in pair):
+    if not all(isinstance(part, str) and is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData(fields)

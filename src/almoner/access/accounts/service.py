@@ -17,29 +17,29 @@ _CONTEXT: Final = "accounts-addresses"
 
 
 @dataclass(frozen=True, slots=True)
-class SignInAddress:
+class SignInUrl:
     """One sign-in page: whose, and where."""
 
     partner: str
     url: str
 
 
-async def request_sign_in_addresses(tx: Tx, email: str) -> None:
+async def request_sign_in_urls(tx: Tx, email: str) -> None:
     """Have the sign-in pages of whoever has this e-mail address mailed there; the same work whether anybody has."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
-    await queue.enqueue(tx, SEND_ADDRESSES, {"email": sealed.hex()}, unique=unique)
+    await queue.enqueue_job(tx, SEND_ADDRESSES, {"email": sealed.hex()}, unique=unique)
 
 
-async def find_sign_in_addresses(tx: Tx, sealed: str) -> tuple[str, list[SignInAddress]]:
+async def find_sign_in_urls(tx: Tx, sealed: str) -> tuple[str, list[SignInUrl]]:
     """The e-mail address that was asked for, and the pages where somebody with it signs in; operators' are not told."""
     try:
         email = tx.vault.decrypt(bytes.fromhex(sealed), context=_CONTEXT).decode()
     except DecryptionFailed:
         return "", []
     found = []
-    for partner in await people.partners_with_email(tx, email):
+    for partner in await people.list_partners_with_email(tx, email):
         name = tx.ids.text("partner", partner.id)
         account = await partners.get(tx, partner)
-        found.append(SignInAddress(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
+        found.append(SignInUrl(account.name, f"{tx.links.pages}{MEMBERS_HOME}/{name}/sign-in"))
     return email, found

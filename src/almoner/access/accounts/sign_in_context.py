@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from almoner.access.accounts.domain import AccountPortal
-from almoner.access.accounts.page_guard import PageGuard, browser_of, form_text
+from almoner.access.accounts.page_guard import PageGuard, browser_of, form_value
 from almoner.access.accounts.request_forms import read_form
 from almoner.access.sign_ins.domain import Browser
 from almoner.platform.pages import link_sessions
@@ -35,13 +35,13 @@ class SignInContext:
         return browser_of(self.request, self.place)
 
     @property
-    def binding(self) -> bytes:
+    def challenge_binding(self) -> bytes:
         """What a passkey's challenge is bound to."""
         return self.visit.csrf.encode()
 
-    def form_text(self, name: str) -> str:
+    def form_value(self, name: str) -> str:
         """One field of the form as it was typed, empty without it."""
-        return form_text(self.form, name)
+        return form_value(self.form, name)
 
     def with_csrf_cookie(self, response: Response) -> Response:
         """With the cookie that the forms of the page need."""
@@ -52,9 +52,9 @@ class SignInContext:
 async def open_sign_in_context(gate: PageGuard, request: Request, place: AccountPortal) -> SignInContext:
     """Who comes to a place. A second tab keeps the first one's token: a new one would void the form there."""
     vault = gate.db.deployment.vault
-    found = link_sessions.find_session(request, vault, _PURPOSE, place.realm.id, place.name)
+    found = link_sessions.find_link_session(request, vault, _PURPOSE, place.realm.id, place.name)
     form = await read_form(request)
-    visit = found or link_sessions.begin_session(vault, _PURPOSE, place.realm.id, place.name)
+    visit = found or link_sessions.begin_link_session(vault, _PURPOSE, place.realm.id, place.name)
     return SignInContext(
         request, place, visit, form, found is not None and gate.is_valid_form(request, form, visit.csrf)
     )

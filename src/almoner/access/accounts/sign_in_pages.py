@@ -71,7 +71,7 @@ class SignInPages:
             return await self._form(entry, reported=_REPORTED.get(request.query_params.get("told", ""), ""))
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"user_name": _AGAIN})
-        name, password = entry.form_text("user_name").strip(), entry.form_text("password")
+        name, password = entry.form_value("user_name").strip(), entry.form_value("password")
         problems = {"user_name": "Enter your username."} if not name else {}
         problems |= {"password": "Enter your password."} if not password else {}
         if problems:
@@ -84,25 +84,25 @@ class SignInPages:
             page = await self._form(entry, status=_refusal_status(wait), problems={"password": self._wait(wait)})
             return self._later(page, wait)
         if isinstance(found, NewSignIn):
-            return await self._gate.complete_sign_in(request, place, found, entry.form_text("next"))
-        return self._gate.redirect_to_second_factor(place, found, entry.form_text("next"))
+            return await self._gate.complete_sign_in(request, place, found, entry.form_value("next"))
+        return self._gate.redirect_to_second_factor(place, found, entry.form_value("next"))
 
     async def second_factor(self, request: Request) -> Response:
         """The second factor, after the password or the provider."""
         place = await self._gate.portal_of(request)
         entry = await open_sign_in_context(self._gate, request, place)
         try:
-            needed = await sign_in_methods.find_open_ticket(
-                self._db, place.realm, request.cookies.get(place.second_factor_cookie, "")
+            needed = await sign_in_methods.get_open_ticket(
+                self._db, place.realm, request.cookies.get(place.second_factor_cookie_name, "")
             )
             return await self._second_factor_step(entry, needed)
         except TicketExpired:
-            reported = "again" if place.second_factor_cookie in request.cookies else "first"
+            reported = "again" if place.second_factor_cookie_name in request.cookies else "first"
             return redirect_to(f"{place.home}/sign-in?told={reported}")
 
     async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
         """Its form, or what comes of it. Raises TicketExpired."""
-        code = entry.form_text("code").strip()
+        code = entry.form_value("code").strip()
         if entry.request.method != "POST":
             return await self._second(entry, needed)
         if not entry.is_valid_form:
@@ -118,7 +118,7 @@ class SignInPages:
         except AttemptThrottled as wait:
             page = await self._second(entry, needed, status=429, problem=self._wait(wait))
             return self._later(page, wait)
-        return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_text("next"))
+        return await self._gate.complete_sign_in(entry.request, entry.place, entered, entry.form_value("next"))
 
     async def passkey(self, request: Request) -> Response:
         """A passkey alone, or as the second factor: it is two factors by itself."""
@@ -126,14 +126,14 @@ class SignInPages:
         entry = await open_sign_in_context(self._gate, request, place)
         if not entry.is_valid_form:
             return await self._form(entry, status=403, problems={"passkey": _AGAIN})
-        answer, ticket = entry.form_text("credential"), request.cookies.get(place.second_factor_cookie, "")
+        answer, ticket = entry.form_value("credential"), request.cookies.get(place.second_factor_cookie_name, "")
         try:
             entered = await sign_in_methods.sign_in_by_passkey(
-                self._db, place.realm, entry.binding, answer, entry.browser, ticket
+                self._db, place.realm, entry.challenge_binding, answer, entry.browser, ticket
             )
         except SignInFailed:
             return await self._form(entry, status=422, problems={"passkey": _WRONG_PASSKEY})
-        return await self._gate.complete_sign_in(request, place, entered, entry.form_text("next"))
+        return await self._gate.complete_sign_in(request, place, entered, entry.form_value("next"))
 
     async def sign_out(self, request: Request) -> Response:
         """The sign-in ends, and its cookie goes. Who is signed out already is told so."""
@@ -147,24 +147,26 @@ class SignInPages:
                     tx, visitor.person, visitor.sign_in.id, "signed_out", visitor.audit_context(self._ids)
                 )
         response = redirect_to(f"{place.home}/sign-in?told=out")
-        delete_cookie(response, place.session_cookie)
+        delete_cookie(response, place.session_cookie_name)
         return response
 
     async def reauthenticate(self, visitor: Visitor) -> Response:
         """Is it still you? Asked before secrets and money; leads back to the page that asked."""
-        onward = visitor.place.safe_redirect_path(visitor.form_text("next") or visitor.query.get("next", ""))
+        onward = visitor.place.safe_redirect_path(visitor.form_value("next") or visitor.query.get("next", ""))
         if not visitor.form:
             return await self._proof(visitor, onward)
         person, sign_in, browser = visitor.person, visitor.sign_in, visitor.browser
-        password, code, answer = (visitor.form_text(name) for name in ("password", "code", "credential"))
+        password, code, answer = (visitor.form_value(name) for name in ("password", "code", "credential"))
         try:
             if answer:
                 binding = visitor.csrf.encode()
-                secret = await sign_in_methods.prove_by_passkey(self._db, person, sign_in, binding, answer, browser)
+                secret = await sign_in_methods.reauthenticate_by_passkey(
+                    self._db, person, sign_in, binding, answer, browser
+                )
             elif code:
-                secret = await sign_in_methods.prove_by_code(self._db, person, sign_in, code, browser)
+                secret = await sign_in_methods.reauthenticate_by_code(self._db, person, sign_in, code, browser)
             elif password:
-                secret = await sign_in_methods.prove_by_password(self._db, person, sign_in, password, browser)
+                secret = await sign_in_methods.reauthenticate_by_password(self._db, person, sign_in, password, browser)
             else:
                 field = "code" if "code" in visitor.form else "password"
                 return await self._proof(visitor, onward, status=422, problems={field: "Enter your password."})
@@ -192,7 +194,7 @@ class SignInPages:
         """``marks``: what stands at the fields, where it is not what the summary says."""
         place = entry.place
         async with self._db.read() as tx:
-            options = await passkeys.authentication_options(tx, entry.binding)
+            options = await passkeys.authentication_options(tx, entry.challenge_binding)
             provider = await _find_sso_option(tx, place)
         page = self._gate.render_public_page(
             self._pages,
@@ -204,8 +206,8 @@ class SignInPages:
             problems=problems or {},
             marks=marks or problems or {},
             told=reported,
-            next=place.safe_redirect_path(entry.form_text("next") or entry.request.query_params.get("next", "")),
-            user_name=entry.form_text("user_name"),
+            next=place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
+            user_name=entry.form_value("user_name"),
             options=options,
             provider=provider,
         )
@@ -217,7 +219,7 @@ class SignInPages:
         options = ""
         if needed.factors.passkeys:
             async with self._db.read() as tx:
-                options = await passkeys.authentication_options(tx, entry.binding, needed.person)
+                options = await passkeys.authentication_options(tx, entry.challenge_binding, needed.person)
         page = self._gate.render_public_page(
             self._pages,
             entry.place,
@@ -226,7 +228,7 @@ class SignInPages:
             passkeys=bool(options),
             csrf=entry.visit.csrf,
             problems={"code": problem} if problem else {},
-            next=entry.place.safe_redirect_path(entry.form_text("next") or entry.request.query_params.get("next", "")),
+            next=entry.place.safe_redirect_path(entry.form_value("next") or entry.request.query_params.get("next", "")),
             codes=needed.factors.authenticator or needed.factors.recovery_codes > 0,
             options=options,
         )
@@ -254,7 +256,7 @@ class SignInPages:
             options=options,
             provider=provider,
             next=onward,
-            lost=visitor.form_text("typed") or visitor.query.get("typed", ""),
+            lost=visitor.form_value("typed") or visitor.query.get("typed", ""),
             user_name=visitor.person.user_name,
         )
 
@@ -280,4 +282,4 @@ def _refusal_status(refused: AttemptThrottled | SignInOverloaded) -> int:
 
 
 async def _find_sso_option(tx: Tx, place: AccountPortal) -> SsoOption | None:
-    return await sso.find_option(tx, place.realm.partner) if place.realm.partner else None
+    return await sso.find_sso_option(tx, place.realm.partner) if place.realm.partner else None

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "credentials.recovery_stands_in",
         "Only people with a second factor have recovery codes",
         "Find out in the audit log who removed the second factor, and delete the recovery codes",

@@ -79,7 +79,7 @@ class Passkey:
     count_went_back: bool = False
 
 
-class WeakPassword(IncorrectParams):
+class PasswordTooWeak(IncorrectParams):
     message = "This password is too easy to guess"
 
 
@@ -95,7 +95,7 @@ class AuthenticatorNotPending(Exception):
     """No authenticator app is being set up."""
 
 
-class LastSecondFactor(Exception):
+class LastSecondFactorRequired(Exception):
     """Who must have a second factor keeps the last one; another one has to be added first."""
 
 
@@ -120,11 +120,11 @@ def normalise_password(password: str) -> str:
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise WeakPassword("The password contains characters that are not valid") from None
+        raise PasswordTooWeak("The password contains characters that are not valid") from None
     return unicodedata.normalize("NFKC", password)
 
 
-def check_password(password: str, user_name: str, common: frozenset[str]) -> None:
+def ensure_strong_password(password: str, user_name: str, common: frozenset[str]) -> None:
     """Whether a password may be chosen: long, and not what everybody tries; no rule of composition (NIST 800-63B).
 
     ``password`` is normalised. Raises WeakPassword with all reasons.
@@ -140,7 +140,7 @@ def check_password(password: str, user_name: str, common: frozenset[str]) -> Non
     if not reasons and (low in common or low.strip(_AROUND) in common or _is_monotonous(low)):
         reasons.append("This is a common password and is easy to guess. Choose a different one")
     if reasons:
-        raise WeakPassword(*reasons)
+        raise PasswordTooWeak(*reasons)
 
 
 def _forbidden_names(user_name: str) -> Iterable[str]:
@@ -158,7 +158,7 @@ def _is_monotonous(low: str) -> bool:
     return steps <= {1} or steps <= {-1}
 
 
-def is_storable(text: str) -> bool:
+def is_storable_text(text: str) -> bool:
     """Whether a text can be anybody's name: what no database can hold (NUL, half a character) is nobody's."""
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
@@ -191,7 +191,7 @@ def parse_recovery_code(typed: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptThrottle:
+class ThrottlePolicy:
     """``free`` wrong tries go without a wait, then 1, 2, 4 ... seconds, at most ``longest``; ``fade`` forgives one."""
 
     free: int
@@ -206,13 +206,13 @@ class FailedAttempts:
     failures: int
     last_at: datetime
 
-    def remaining_failures(self, limit: AttemptThrottle, at: datetime) -> int:
+    def unexpired_failures(self, limit: ThrottlePolicy, at: datetime) -> int:
         """How many have not faded."""
         return max(0, self.failures - max(timedelta(), at - self.last_at) // limit.fade)
 
-    def next_allowed_at(self, limit: AttemptThrottle, at: datetime) -> datetime | None:
+    def next_allowed_at(self, limit: ThrottlePolicy, at: datetime) -> datetime | None:
         """When the next try is taken; None when it is now."""
-        over = self.remaining_failures(limit, at) - limit.free
+        over = self.unexpired_failures(limit, at) - limit.free
         if over < 0:
             return None
         wait = min(timedelta(seconds=2 ** min(over, 20)), limit.longest)
@@ -224,15 +224,15 @@ ATTEMPT_RETENTION: Final = timedelta(hours=24)
 REFUSAL_LOG_INTERVAL: Final = MINUTE
 """A refused sign-in of a name is recorded at most once in so long."""
 
-PASSWORD_THROTTLE: Final = AttemptThrottle(free=5, longest=MINUTE, fade=timedelta(hours=1))
+PASSWORD_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
 """Of one name from one neighbourhood, or from one device that signed in before: 71 in the first hour at most."""
-NAME_THROTTLE: Final = AttemptThrottle(free=20, longest=MINUTE, fade=timedelta(minutes=5))
+NAME_THROTTLE: Final = ThrottlePolicy(free=20, longest=MINUTE, fade=timedelta(minutes=5))
 """Of one name from anywhere but the networks and devices that it signed in from: under 100 in any hour (ASVS 6.3.1)."""
-NETWORK_THROTTLE: Final = AttemptThrottle(free=50, longest=MINUTE, fade=timedelta(minutes=5))
+NETWORK_THROTTLE: Final = ThrottlePolicy(free=50, longest=MINUTE, fade=timedelta(minutes=5))
 """Of all names from one neighbourhood: whoever tries a list of names with the passwords of another site's leak."""
-WIDER_NETWORK_THROTTLE: Final = AttemptThrottle(free=200, longest=MINUTE, fade=MINUTE)
+WIDER_NETWORK_THROTTLE: Final = ThrottlePolicy(free=200, longest=MINUTE, fade=MINUTE)
 """Of all names from a /48 or /24, which one customer may hold: 65,536 neighbourhoods would have 50 free tries each."""
-CODE_THROTTLE: Final = AttemptThrottle(free=5, longest=MINUTE, fade=timedelta(hours=1))
+CODE_THROTTLE: Final = ThrottlePolicy(free=5, longest=MINUTE, fade=timedelta(hours=1))
 """As OF_PASSWORD, for the six digits after it."""
-CODE_THROTTLE_ANYWHERE: Final = AttemptThrottle(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
+CODE_THROTTLE_ANYWHERE: Final = ThrottlePolicy(free=10, longest=timedelta(minutes=15), fade=timedelta(hours=1))
 """Six digits are few, and whoever tries them knows the password already: 120 tries a day, 1 in 2,700 to be right."""

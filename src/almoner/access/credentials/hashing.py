@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from almoner.access.credentials.domain import SignInOverloaded
-from almoner.platform.database.transactions import inside_transaction
+from almoner.platform.database.transactions import is_inside_transaction
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class _Queue:
         self.hasher = PasswordHasher(cost.passes, cost.kibibytes, parallelism=1, hash_len=32, salt_len=16)
 
     async def do(self, work: Callable[[], T], *, known: bool) -> T:
-        if inside_transaction():
+        if is_inside_transaction():
             raise RuntimeError("a password is hashed while a transaction holds a connection; read, release, then hash")
         if self.waiting >= (MAX_QUEUED if known else MAX_QUEUED_STRANGERS):
             raise SignInOverloaded
@@ -59,7 +59,7 @@ class _Queue:
 _queue: Final = _Queue()
 
 
-def set_cost(cost: HashCost) -> None:
+def set_hash_cost(cost: HashCost) -> None:
     """Make hashes at another cost from now on: tests sign in thousands of times, and nothing else may call this."""
     _queue.apply_cost(cost)
 

@@ -7,5 +7,7 @@ from almoner.access.credentials.service import login_attempts
 from almoner.platform.jobs.background_tasks import Schedule
 
 schedules: Final = (
-    Schedule("credentials.forget", login_attempts.next_due, login_attempts.delete_expired, every=timedelta(hours=1)),
+    Schedule(
+        "credentials.forget", login_attempts.next_deletion_at, login_attempts.delete_expired, every=timedelta(hours=1)
+    ),
 )

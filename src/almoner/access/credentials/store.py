@@ -43,7 +43,7 @@ async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
     return found
 
 
-async def fold_name(tx: Tx, _scope: AllPartners, name: str) -> str:
+async def casefold_name(tx: Tx, _scope: AllPartners, name: str) -> str:
     """A name as names are compared, in every realm."""
     found: str = await tx.fetchval("select folded($1)", name)
     return found
@@ -131,7 +131,7 @@ async def replace_recovery_codes(tx: Tx, person: Person, hashes: Sequence[bytes]
     )
 
 
-async def use_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
+async def consume_recovery_code(tx: Tx, person: Person, hash_: bytes) -> bool:
     """Use a code; False when there is none such, or it was used."""
     used = await tx.fetchval(
         "update recovery_code set used_at = $3 where person_id = $1 and hash = $2 and used_at is null returning true",
@@ -204,7 +204,7 @@ async def consume_challenge(tx: Tx, _scope: AllPartners, hash_: bytes, expires_a
     return bool(taken)
 
 
-async def lock_slots(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> None:
+async def lock_attempt_slots(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> None:
     """Let one transaction at a time count the tries of each slot."""
     turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
     await tx.execute(
@@ -289,7 +289,7 @@ async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, b
     return bool(reported)
 
 
-async def oldest_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the oldest try was, and when the first used challenge is over."""
     row = await tx.fetchrow(
         """

@@ -129,7 +129,7 @@ def generate_secret(start: str) -> str:
     return head + _checksum(head)
 
 
-def kind_of(text: str, *, sandbox: bool) -> Kind | None:
+def kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
     """The kind of a well-formed key of this environment, or None: wrong form, checksum or environment."""
     return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
 
@@ -155,7 +155,7 @@ def ensure_known_scopes(asked: frozenset[str]) -> None:
         raise UnknownScopes(f"unknown scope: {', '.join(strange)}. Choose from: {', '.join(sorted(SCOPES))}")
 
 
-def scopes_for(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
+def granted_scopes(kind: Kind, asked: frozenset[str]) -> frozenset[str]:
     """The scopes a key of this kind gets. Raises ValueError when it asks for more than the kind may have."""
     if kind == "publishable":
         if not asked <= PUBLISHABLE_SCOPES:

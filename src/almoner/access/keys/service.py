@@ -25,7 +25,16 @@ async def create(
     """A new key and its secret, which is shown this once. Raises ValueError for scopes the kind cannot have."""
     secret = domain.generate_key_secret(kind, sandbox=tx.deployment.sandbox)
     key = ApiKey(
-        tx.new_id(), partner.id, kind, name, secret[-4:], domain.scopes_for(kind, scopes), tx.real_now, None, None, None
+        tx.new_id(),
+        partner.id,
+        kind,
+        name,
+        secret[-4:],
+        domain.granted_scopes(kind, scopes),
+        tx.real_now,
+        None,
+        None,
+        None,
     )
     await store.insert(tx, key, secret_hash(tx.vault, secret))
     return key, secret
@@ -33,7 +42,7 @@ async def create(
 
 async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
     """The usable key behind a secret of this environment, or None."""
-    if domain.kind_of(secret, sandbox=tx.deployment.sandbox) is None:
+    if domain.kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
     key = await store.find_by_hash(tx, ALL_PARTNERS, secret_hash(tx.vault, secret))
     return key if key and key.is_usable(tx.real_now) else None
@@ -62,9 +71,9 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     return key
 
 
-async def of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
+async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
     """All keys of a partner, newest first."""
-    return await store.of_partner(tx, partner)
+    return await store.list_of_partner(tx, partner)
 
 
 async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:

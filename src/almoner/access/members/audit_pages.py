@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.members import audit_texts
-from almoner.access.members.views import PAGE_SIZE, PageContext, partner_of, split_page
+from almoner.access.members.views import PAGE_SIZE, PageContext, partner_of, trim_to_page_size
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Entry
@@ -67,9 +67,9 @@ class AuditPages:
         partner = partner_of(visitor)
         async with self._context.db.read() as tx:
             wanted = await _read_filter(tx, visitor, partner)
-            entries, more = split_page(await _page(tx, partner, wanted, PAGE_SIZE + 1))
-            names = await audit_texts.find_names(tx, partner, entries)
-            head = await audit_chain.find_chain_status(tx, partner.id)
+            entries, more = trim_to_page_size(await _page(tx, partner, wanted, PAGE_SIZE + 1))
+            names = await audit_texts.find_display_names(tx, partner, entries)
+            head = await audit_chain.get_chain_status(tx, partner.id)
         shown = [
             {
                 "at": entry.at,
@@ -107,7 +107,7 @@ class AuditPages:
         partner, by = partner_of(visitor), self._context.audit_context(visitor)
         subject = self._context.id_text("partner", partner.id)
         async with self._context.db.write() as tx:
-            await audit.record(
+            await audit.record_entry(
                 tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
             )
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="audit-{subject}.{kind}"'}
@@ -130,7 +130,7 @@ async def _read_filter(tx: Tx, visitor: Visitor, partner: Partner) -> AuditFilte
     """What the address asks for: ``who`` is a user name, or an identifier as the log shows it. Raises NotFound."""
     given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "before")}
     actor = given["who"] or None
-    if actor and (person := await people.find_by_name(tx, member_realm(partner), actor)):
+    if actor and (person := await people.find_by_user_name(tx, member_realm(partner), actor)):
         actor = tx.ids.text("member", person.id)
     try:
         before = UUID(given["before"]) if given["before"] else None
@@ -146,7 +146,7 @@ async def _page(tx: Tx, partner: Partner, wanted: AuditFilter, limit: int) -> li
 def _row(entry: Entry) -> dict[str, object]:
     values = (
         str(entry.id),
-        iso(entry.at),
+        iso_timestamp(entry.at),
         entry.actor.kind,
         entry.actor.id,
         entry.action,

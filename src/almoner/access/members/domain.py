@@ -91,11 +91,11 @@ class OwnerPresence(IntEnum):
     """Somebody with a password, a passkey or an identity at the provider."""
 
 
-class LastOwner(IncorrectParams):
+class LastOwnerRequired(IncorrectParams):
     message = "At least one member must be able to manage members"
 
 
-class NotInvitable(IncorrectParams):
+class MemberNotInvitable(IncorrectParams):
     message = "This member does not need an invitation"
 
 

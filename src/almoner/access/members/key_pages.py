@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_guard import Visitor, form_text, redirect_to
+from almoner.access.accounts.page_guard import Visitor, form_value, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
@@ -58,7 +58,7 @@ class KeyPages:
     async def list(self, visitor: Visitor) -> Response:
         """All keys without their secrets, newest first."""
         async with self._context.db.read() as tx:
-            found = await keys.of_partner(tx, partner_of(visitor))
+            found = await keys.list_of_partner(tx, partner_of(visitor))
         reported = _REPORTED.get(visitor.query.get("told", ""))
         return self._context.render_page(visitor, "keys.html", keys=[self._facts(key) for key in found], told=reported)
 
@@ -67,7 +67,9 @@ class KeyPages:
         typed, problems = KeyForm(), {}
         if visitor.form:
             form = visitor.form
-            typed = KeyForm(form_text(form, "name").strip(), form_text(form, "kind"), form_text(form, "scopes").strip())
+            typed = KeyForm(
+                form_value(form, "name").strip(), form_value(form, "kind"), form_value(form, "scopes").strip()
+            )
             try:
                 async with self._context.db.write() as tx:
                     kind = _read_kind(visitor, typed.kind)
@@ -97,7 +99,7 @@ class KeyPages:
             return self._context.gate.render_refusal(
                 visitor, "You do not have access to this page", "Only owners can manage directory keys."
             )
-        typed, problems = KeyForm(overlap=visitor.form_text("overlap").strip() or "24"), {}
+        typed, problems = KeyForm(overlap=visitor.form_value("overlap").strip() or "24"), {}
         if visitor.form:
             try:
                 return await self._act(visitor, key, typed)
@@ -111,7 +113,7 @@ class KeyPages:
     async def _act(self, visitor: Visitor, key: ApiKey, typed: KeyForm) -> Response:
         """Do what the pressed button says."""
         by = self._context.audit_context(visitor)
-        match visitor.form_text("do"):
+        match visitor.form_value("do"):
             case "rotate":
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
@@ -119,7 +121,7 @@ class KeyPages:
                     made = await api_keys.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
                 return self._secret(visitor, *made)
             case "revoke":
-                if not visitor.form_text("sure"):
+                if not visitor.form_value("sure"):
                     raise IncorrectParams("sure: confirm that you want to revoke this key")
                 async with self._context.db.write() as tx:
                     await api_keys.revoke(tx, by, key)

@@ -12,8 +12,8 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
 from almoner.access.members.service import member_details
-from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, split_page
-from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NameTaken, NoSuchPerson
+from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, trim_to_page_size
+from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
 from almoner.access.sso.service import identities
 from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -45,7 +45,7 @@ class InvitationForm:
     @classmethod
     def from_form(cls, visitor: Visitor) -> "InvitationForm":
         """From the form."""
-        email, name, user_name = (visitor.form_text(field).strip() for field in ("email", "name", "user_name"))
+        email, name, user_name = (visitor.form_value(field).strip() for field in ("email", "name", "user_name"))
         return cls(email, name, user_name, tuple(str(one) for one in visitor.form.getlist("role")))
 
     def problems(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ class MemberPages:
         """Everybody with their roles."""
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
-            found, more = split_page(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
+            found, more = trim_to_page_size(await service.list_page(tx, partner_of(visitor), after, PAGE_SIZE + 1))
         return self._context.render_page(
             visitor,
             "members.html",
@@ -106,9 +106,9 @@ class MemberPages:
                         typed.email,
                         name=typed.name,
                         user_name=typed.user_name,
-                        roles=visitor.checked_values("role", MEMBER_ROLES),
+                        roles=visitor.checkbox_values("role", MEMBER_ROLES),
                     )
-            except NameTaken:
+            except UserNameTaken:
                 field = "user_name" if typed.user_name else "email"
                 problems = {field: _TAKEN}
             except IncorrectParams as error:
@@ -129,27 +129,27 @@ class MemberPages:
                 return await self._act(visitor)
         except NoSuchPerson:
             raise NotFound from None
-        except NameTaken:
+        except UserNameTaken:
             problems = {"email": _TAKEN}
         except IncorrectParams as error:
-            problems = problems_by_field(error, "roles" if visitor.form_text("do") == "roles" else "more")
+            problems = problems_by_field(error, "roles" if visitor.form_value("do") == "roles" else "more")
         async with self._context.db.read() as tx:
             try:
                 one = await service.get(tx, partner, person_id)
             except NoSuchPerson:
                 raise NotFound from None
-            groups = (await service.groups_of(tx, partner, [person_id]))[person_id]
-            bound = await identities.of_person(tx, one.person)
+            groups = (await service.list_groups_of_people(tx, partner, [person_id]))[person_id]
+            bound = await identities.list_of_person(tx, one.person)
         typed = {"name": one.person.shown_name, "email": one.person.email or ""}
-        if visitor.form_text("do") == "change":
-            typed = {field: visitor.form_text(field) for field in typed}
+        if visitor.form_value("do") == "change":
+            typed = {field: visitor.form_value(field) for field in typed}
         return self._context.render_page(
             visitor,
             "member.html",
             status=422 if problems else 200,
             one=self._facts(one),
             typed=typed,
-            held=visitor.checked_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
+            held=visitor.checkbox_values("role", MEMBER_ROLES) if "roles" in problems else one.granted,
             roles=ROLE_CHOICES,
             groups=[group.display_name for group in groups],
             bound=bound,
@@ -161,11 +161,11 @@ class MemberPages:
     async def _act(self, visitor: Visitor) -> Response:
         """Do what the pressed button says, and show it."""
         person_id = self._context.id_from_path(visitor, "member")
-        partner, by, pressed = partner_of(visitor), self._context.audit_context(visitor), visitor.form_text("do")
+        partner, by, pressed = partner_of(visitor), self._context.audit_context(visitor), visitor.form_value("do")
         name, email, roles = (
-            visitor.form_text("name"),
-            visitor.form_text("email"),
-            visitor.checked_values("role", MEMBER_ROLES),
+            visitor.form_value("name"),
+            visitor.form_value("email"),
+            visitor.checkbox_values("role", MEMBER_ROLES),
         )
         acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "change": (
@@ -179,12 +179,12 @@ class MemberPages:
             "invite": ("again", lambda tx: service.resend_invitation(tx, partner, by, person_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, partner, by, person_id)),
             "activate": ("activated", lambda tx: service.activate(tx, partner, by, person_id)),
-            "disconnect": ("disconnected", lambda tx: service.disconnect_provider(tx, partner, by, person_id)),
+            "disconnect": ("disconnected", lambda tx: service.unlink_provider_account(tx, partner, by, person_id)),
             "remove": ("removed", lambda tx: service.remove(tx, partner, by, person_id)),
         }
         if pressed not in acts:
             raise NotFound
-        if pressed == "remove" and not visitor.form_text("sure"):
+        if pressed == "remove" and not visitor.form_value("sure"):
             raise IncorrectParams("confirm that you want to remove this member")
         reported, act = acts[pressed]
         async with self._context.db.write() as tx:
@@ -199,12 +199,12 @@ class MemberPages:
             try:
                 await self._map(visitor)
             except IncorrectParams as error:
-                problems = problems_by_field(error, visitor.form_text("group"))
+                problems = problems_by_field(error, visitor.form_value("group"))
             else:
                 return redirect_to(f"{visitor.path}?told=mapped")
         after = self._context.after_id(visitor, "group")
         async with self._context.db.read() as tx:
-            found, more = split_page(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
+            found, more = trim_to_page_size(await service.list_groups(tx, partner, after, PAGE_SIZE + 1))
         return self._context.render_page(
             visitor,
             "groups.html",
@@ -234,7 +234,9 @@ class MemberPages:
                 group = await service.get_group(tx, partner, group_id, with_members=False)
             except NoSuchGroup:
                 raise NotFound from None
-            found, more = split_page(await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1))
+            found, more = trim_to_page_size(
+                await service.list_group_members(tx, partner, group_id, after, PAGE_SIZE + 1)
+            )
         texts = [{"id": self._context.id_text("member", one.id), "name": one.name} for one in found]
         return self._context.render_page(
             visitor,
@@ -247,8 +249,8 @@ class MemberPages:
         )
 
     async def _map(self, visitor: Visitor) -> None:
-        group_id = self._context.parse_id("group", visitor.form_text("group"))
-        role = cast("MemberRole | None", visitor.form_text("role") or None)
+        group_id = self._context.parse_id("group", visitor.form_value("group"))
+        role = cast("MemberRole | None", visitor.form_value("role") or None)
         try:
             async with self._context.db.write() as tx:
                 by = self._context.audit_context(visitor)

@@ -47,7 +47,7 @@ def _membership(row: Record) -> MembershipState:
     return MembershipState(people.person_from_row(row), frozenset(row["granted"]), row["joined"], row["invited_until"])
 
 
-async def lock_realm(tx: Tx, scope: Realm) -> None:
+async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
     """Wait for whoever changes what the partner's members may do, and keep others waiting until the end."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('members of ' || $1::uuid::text, 0))", scope.id)
 
@@ -88,7 +88,7 @@ async def list_page(tx: Tx, scope: Realm, after: UUID | None, limit: int) -> lis
     return [_membership(row) for row in rows]
 
 
-async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
     """How many invitations were made for a member after a moment."""
     count = await tx.fetchval(
         """
@@ -146,7 +146,7 @@ async def find_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: 
     return _group(row) if row else None
 
 
-async def lock_group(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
+async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
     """One group without its members, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_GROUP} from member_group g where g.partner_id = $1 and g.id = $2 for no key update",
@@ -156,7 +156,7 @@ async def lock_group(tx: Tx, partner: Partner, group_id: UUID) -> Group | None:
     return _group(row) if row else None
 
 
-async def page_of_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
+async def list_groups(tx: Tx, partner: Partner, after: UUID | None, limit: int) -> list[tuple[Group, int]]:
     """Groups in the order in which they came, each with how many are in it."""
     rows = await tx.fetch(
         f"""
@@ -170,7 +170,7 @@ async def page_of_groups(tx: Tx, partner: Partner, after: UUID | None, limit: in
     return [(_group(row), row["size"]) for row in rows]
 
 
-async def page_of_group_members(
+async def list_group_members(
     tx: Tx, partner: Partner, group_id: UUID, after: UUID | None, limit: int
 ) -> list[GroupMember]:
     """Who is in a group, in the order in which they became people."""
@@ -188,7 +188,7 @@ async def page_of_group_members(
     return [GroupMember(*row) for row in rows]
 
 
-async def groups_of(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tuple[UUID, Group]]:
+async def list_groups_of_people(tx: Tx, partner: Partner, people: Sequence[UUID]) -> list[tuple[UUID, Group]]:
     """The groups of some people: each person with each of their groups."""
     rows = await tx.fetch(
         f"""

@@ -93,6 +93,6 @@ def partner_of(visitor: Visitor) -> Partner:
     return Partner(visitor.realm.id)
 
 
-def split_page(found: list[Item]) -> tuple[list[Item], bool]:
+def trim_to_page_size(found: list[Item]) -> tuple[list[Item], bool]:
     """What a page shows of one more than fits, and whether there is more."""
     return found[:PAGE_SIZE], len(found) > PAGE_SIZE

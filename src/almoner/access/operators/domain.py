@@ -99,27 +99,27 @@ class RoleMissing(OperatorRefused):
     """The operator has none of the roles that may."""
 
 
-class SameOperator(OperatorRefused):
+class SecondOperatorRequired(OperatorRefused):
     """Somebody else has to look."""
 
 
-class NotIndependent(OperatorRefused):
+class OperatorsNotIndependent(OperatorRefused):
     """One of the two let the other in lately."""
 
 
-class OwnAccount(OperatorRefused):
+class SelfChangeRefused(OperatorRefused):
     """Somebody else says what one may do, and where one's mails go."""
 
 
-class TokenNotOwn(OperatorRefused):
+class TokenOwnerMismatch(OperatorRefused):
     """Nobody makes a token of somebody else's."""
 
 
-class NotInvitable(OperatorRefused):
+class OperatorNotInvitable(OperatorRefused):
     """An invitation would open nothing."""
 
 
-class LastAdministrator(OperatorRefused):
+class LastAdministratorRequired(OperatorRefused):
     """Somebody has to remain who can add operators."""
 
 
@@ -128,14 +128,14 @@ def token_prefix(*, sandbox: bool) -> str:
     return f"op_{'sandbox' if sandbox else 'live'}_"
 
 
-def token_lifetime(days: int) -> timedelta:
+def parse_token_lifetime(days: int) -> timedelta:
     """How long a token works. Raises IncorrectParams."""
     if not 1 <= days <= MAX_TOKEN_LIFETIME.days:
         raise IncorrectParams(f"days: a token can be valid for 1 to {MAX_TOKEN_LIFETIME.days} days, not {days}")
     return timedelta(days=days)
 
 
-def token_name(text: str) -> str:
+def parse_token_name(text: str) -> str:
     """The name of a token. Raises IncorrectParams."""
     name = text.strip()
     if not 1 <= len(name) <= LONGEST_NAME:

@@ -19,10 +19,10 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import (
     OPERATOR_ROLES,
     OPERATORS,
-    NameTaken,
     NoSuchPerson,
     OperatorRole,
     Person,
+    UserNameTaken,
 )
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
@@ -111,15 +111,15 @@ class _OperatorPages(_PageBase):
         if visitor.form:
             try:
                 async with self._db.write() as tx:
-                    by, roles = visitor.audit_context(tx.ids), visitor.checked_values("role", OPERATOR_ROLES)
-                    await service.add_operator(tx, by, visitor.form_text("email"), visitor.form_text("name"), roles)
+                    by, roles = visitor.audit_context(tx.ids), visitor.checkbox_values("role", OPERATOR_ROLES)
+                    await service.add_operator(tx, by, visitor.form_value("email"), visitor.form_value("name"), roles)
                 return redirect_to(f"{visitor.place.home}/operators?told=invited")
-            except NameTaken:
+            except UserNameTaken:
                 problems = {"email": "An operator with this email address already exists."}
             except IncorrectParams as error:
                 problems = problems_by_field(error, "email")
-        typed = {"email": visitor.form_text("email"), "name": visitor.form_text("name")}
-        held = visitor.checked_values("role", OPERATOR_ROLES)
+        typed = {"email": visitor.form_value("email"), "name": visitor.form_value("name")}
+        held = visitor.checkbox_values("role", OPERATOR_ROLES)
         return self._show(visitor, "operator_new.html", typed=typed, roles=_ROLES, held=held, problems=problems)
 
     async def operator(self, visitor: Visitor) -> Response:
@@ -136,7 +136,7 @@ class _OperatorPages(_PageBase):
         except IncorrectParams as error:
             problems = problems_by_field(error, "more")
         except OperatorRefused as refused:
-            problems = {"roles" if visitor.form_text("do") == "roles" else "more": str(refused)}
+            problems = {"roles" if visitor.form_value("do") == "roles" else "more": str(refused)}
         return await self._one(visitor, operator_id, problems)
 
     async def _one(self, visitor: Visitor, operator_id: UUID, problems: dict[str, str]) -> Response:
@@ -152,7 +152,7 @@ class _OperatorPages(_PageBase):
             "operator.html",
             one=self._facts(one),
             own=one.id == visitor.person.id,
-            held=visitor.checked_values("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
+            held=visitor.checkbox_values("role", OPERATOR_ROLES) if "roles" in problems else one.roles,
             roles=_ROLES,
             invitable=one.active and not (factors.password or factors.passkeys),
             tokens=tokens,
@@ -165,14 +165,14 @@ class _OperatorPages(_PageBase):
         acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "roles": (
                 "roles",
-                lambda tx: service.set_roles(tx, by, operator_id, visitor.checked_values("role", OPERATOR_ROLES)),
+                lambda tx: service.set_roles(tx, by, operator_id, visitor.checkbox_values("role", OPERATOR_ROLES)),
             ),
             "invite": ("invited", lambda tx: service.resend_invitation(tx, by, operator_id)),
             "deactivate": ("deactivated", lambda tx: service.deactivate(tx, by, operator_id)),
             "activate": ("activated", lambda tx: service.activate(tx, by, operator_id)),
             "revoke_all": ("revoked_all", lambda tx: self._revoke_all(tx, by, operator_id)),
         }
-        if (chosen := acts.get(visitor.form_text("do"))) is None:
+        if (chosen := acts.get(visitor.form_value("do"))) is None:
             raise NotFound
         async with self._db.write() as tx:
             await chosen[1](tx)
@@ -197,10 +197,10 @@ class _TokenPages(_PageBase):
     async def tokens(self, visitor: Visitor) -> Response:
         """All of them, the form of a new one, and its secret, this once."""
         problems: dict[str, str] = {}
-        typed = {"name": visitor.form_text("name"), "days": visitor.form_text("days").strip() or str(_DAYS)}
+        typed = {"name": visitor.form_value("name"), "days": visitor.form_value("days").strip() or str(_DAYS)}
         if visitor.form:
             try:
-                match visitor.form_text("do"):
+                match visitor.form_value("do"):
                     case "make":
                         return await self._make(visitor, typed)
                     case "revoke":
@@ -220,12 +220,12 @@ class _TokenPages(_PageBase):
             raise IncorrectParams("days: enter a number, for example 90")
         async with self._db.write() as tx:
             person = await people.get_for_update(tx, OPERATORS, visitor.person.id)
-            life = domain.token_lifetime(int(typed["days"]))
+            life = domain.parse_token_lifetime(int(typed["days"]))
             token, secret = await service.create_token(tx, visitor.audit_context(tx.ids), person, typed["name"], life)
         return self._show(visitor, "token.html", token=self._token(token), secret=secret)
 
     async def _revoke(self, visitor: Visitor) -> Response:
-        token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.form_text("token"))
+        token_id = self._db.deployment.ids.parse(service.TOKEN_ID, visitor.form_value("token"))
         if token_id is None:
             raise NotFound
         async with self._db.write() as tx:

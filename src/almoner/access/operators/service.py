@@ -17,14 +17,14 @@ from almoner.access.operators.domain import (
     Approval,
     ApprovalOutcome,
     ApprovalReview,
-    LastAdministrator,
+    LastAdministratorRequired,
     MembershipState,
-    NotIndependent,
-    NotInvitable,
+    OperatorNotInvitable,
+    OperatorsNotIndependent,
     OperatorToken,
-    OwnAccount,
-    SameOperator,
-    TokenNotOwn,
+    SecondOperatorRequired,
+    SelfChangeRefused,
+    TokenOwnerMismatch,
     TokenRefused,
     VouchingAct,
 )
@@ -48,15 +48,15 @@ class NoSuchToken(LookupError):
     """There is no token with this id."""
 
 
-async def any_exists(tx: Tx) -> bool:
+async def has_any_operator(tx: Tx) -> bool:
     """Whether there is any operator: before the first one, the machine's account stands for them."""
-    return await store.any_operator(tx, OPERATORS)
+    return await store.has_any_operator(tx, OPERATORS)
 
 
 async def claim_first_operator(tx: Tx) -> bool:
     """Whether there is no operator yet; then nobody else adds the first one until the transaction ends."""
-    await store.lock_realm(tx, OPERATORS)
-    return not await any_exists(tx)
+    await store.lock_realm_for_update(tx, OPERATORS)
+    return not await has_any_operator(tx)
 
 
 async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, roles: Iterable[OperatorRole]) -> Person:
@@ -83,13 +83,13 @@ async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None
     """A new link for an operator who has not come yet; the old one is void. Raises NoSuchPerson, NotInvitable."""
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     if not person.active:
-        raise NotInvitable(f"{person.shown_name} is deactivated.")
+        raise OperatorNotInvitable(f"{person.shown_name} is deactivated.")
     if await _has_joined(tx, person):
-        raise NotInvitable(
+        raise OperatorNotInvitable(
             f"{person.shown_name} has already signed in and can reset their password on the sign-in page."
         )
-    if await store.invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.MAX_DAILY_INVITATIONS:
-        raise NotInvitable(
+    if await store.count_invitations_since(tx, OPERATORS, person.id, tx.now - DAY) >= domain.MAX_DAILY_INVITATIONS:
+        raise OperatorNotInvitable(
             f"You can send {domain.MAX_DAILY_INVITATIONS} invitations a day to one operator. Try again tomorrow."
         )
     await _record(tx, by, "operator.invited_again", _text(tx, person))
@@ -118,12 +118,14 @@ async def update_details(
     if not changed:
         return person
     if "userName" in changed and by.actor.id == _text(tx, person) and await _has_joined(tx, person):
-        raise OwnAccount("You cannot change your own email address. Another administrator can change it for you.")
+        raise SelfChangeRefused(
+            "You cannot change your own email address. Another administrator can change it for you."
+        )
     after = await people.update_profile(tx, person, {**person.profile, **given, "active": person.active})
     reported = [stated for key, stated in (("userName", "email"), ("displayName", "name")) if key in changed]
     await _record(tx, by, "operator.changed", _text(tx, person), changed=reported)
     await _record_access_grant(tx, by, person, "changed")
-    await security_emails.notify_of_changes(tx, person, after)
+    await security_emails.notify_of_account_changes(tx, person, after)
     return after
 
 
@@ -146,15 +148,15 @@ async def list_operators(tx: Tx) -> list[MembershipState]:
 
 async def set_roles(tx: Tx, by: AuditContext, operator_id: UUID, roles: Iterable[OperatorRole]) -> Person:
     """Replace the roles of another operator. Raises NoSuchPerson, IncorrectParams, OwnAccount, LastAdministrator."""
-    await store.lock_realm(tx, OPERATORS)
+    await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     granted = _checked_roles(roles)
     if by.actor.id == _text(tx, person):
-        raise OwnAccount("You cannot change your own roles. Another administrator can change them for you.")
+        raise SelfChangeRefused("You cannot change your own roles. Another administrator can change them for you.")
     if "administrator" not in granted:
         await _ensure_other_administrator(tx, person)
     changed = await people.set_granted_roles(tx, person, granted)
-    await security_emails.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_account_changes(tx, person, changed)
     was, now = sorted(person.roles), sorted(changed.roles)
     await _record(tx, by, "operator.roles_changed", _text(tx, person), was=was, roles=now)
     if changed.roles - person.roles:
@@ -174,10 +176,10 @@ def _checked_roles(roles: Iterable[OperatorRole]) -> frozenset[Role]:
 
 async def deactivate(tx: Tx, by: AuditContext, operator_id: UUID) -> Person:
     """End what an operator may do, at once: sign-ins, tokens, first looks. Raises NoSuchPerson, LastAdministrator."""
-    await store.lock_realm(tx, OPERATORS)
+    await store.lock_realm_for_update(tx, OPERATORS)
     person = await people.get_for_update(tx, OPERATORS, operator_id)
     await _ensure_other_administrator(tx, person)
-    await store.revoke(tx, OPERATORS, tx.real_now, of=person.id)
+    await store.revoke_tokens(tx, OPERATORS, tx.real_now, of=person.id)
     return await _set_active(tx, by, person, active=False)
 
 
@@ -193,7 +195,7 @@ async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool)
     if active:
         await _record_access_grant(tx, by, person, "activated")
     changed = await people.update_profile(tx, person, {**person.profile, "active": active})
-    await security_emails.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_account_changes(tx, person, changed)
     return changed
 
 
@@ -204,7 +206,7 @@ async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
     ]
     if person.has_role("administrator") and not any(one.has_joined for one in others):
         waited = f" (not signed in yet: {', '.join(one.person.shown_name for one in others)})" if others else ""
-        raise LastAdministrator(
+        raise LastAdministratorRequired(
             f"{person.shown_name} is the last administrator{waited}. Add another administrator first with "
             "`almoner operators add`."
         )
@@ -217,7 +219,7 @@ async def list_administrators(tx: Tx) -> list[Person]:
 
 async def requires_dual_control(tx: Tx) -> bool:
     """Whether what guards payouts takes two operators: as an administrator has said, else in production."""
-    stated = await store.dual_control(tx, OPERATORS)
+    stated = await store.find_dual_control(tx, OPERATORS)
     return not tx.deployment.sandbox if stated is None else stated
 
 
@@ -227,7 +229,7 @@ async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
     await _record(tx, by, "two_people.set", RULE, required=required)
 
 
-async def find_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
+async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
     """How those of the texts that are identifiers of operators are called."""
     found = {}
     for text in {text for text in texts if text}:
@@ -247,12 +249,14 @@ async def create_token(
     if not operator.active:
         raise TokenRefused(f"{operator.shown_name} is deactivated and cannot have new tokens.")
     if by.actor.id != _text(tx, operator) and not await _may_hand_over(tx, by, operator):
-        raise TokenNotOwn(f"Tokens are personal. Only {operator.shown_name} can create them, at /operator/tokens.")
-    if await store.count_live_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
+        raise TokenOwnerMismatch(
+            f"Tokens are personal. Only {operator.shown_name} can create them, at /operator/tokens."
+        )
+    if await store.count_valid_tokens(tx, OPERATORS, operator.id, tx.real_now) >= domain.MAX_TOKENS:
         raise IncorrectParams(f"name: you can have {domain.MAX_TOKENS} active tokens. Revoke one first")
     secret = keys_domain.generate_secret(domain.token_prefix(sandbox=tx.deployment.sandbox))
     token = OperatorToken(
-        tx.new_id(), operator.id, domain.token_name(name), secret[-4:], tx.real_now, tx.real_now + life
+        tx.new_id(), operator.id, domain.parse_token_name(name), secret[-4:], tx.real_now, tx.real_now + life
     )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
@@ -279,14 +283,14 @@ async def authenticate(tx: Tx, secret: str) -> tuple[Person, OperatorToken]:
     start = domain.token_prefix(sandbox=tx.deployment.sandbox)
     token = None
     if keys_domain.is_well_formed_secret(start, secret):
-        token = await store.find_by_hash(tx, OPERATORS, _hash(tx, secret))
+        token = await store.find_token_by_hash(tx, OPERATORS, _hash(tx, secret))
     if token is None:
         raise TokenRefused(
             f"This is not a token of this deployment. Its tokens begin with {start}. See `almoner operators`."
         )
     operator = await people.get(tx, OPERATORS, token.person_id)
     domain.ensure_token_valid(token, operator, tx.real_now)
-    await store.record_use(tx, OPERATORS, token.id, tx.real_now)
+    await store.record_token_use(tx, OPERATORS, token.id, tx.real_now)
     return operator, token
 
 
@@ -309,7 +313,7 @@ async def get_token(tx: Tx, token_id: UUID) -> OperatorToken:
 
 async def revoke_token(tx: Tx, by: AuditContext, token: OperatorToken) -> None:
     """End a token now."""
-    await store.revoke(tx, OPERATORS, tx.real_now, token_id=token.id)
+    await store.revoke_tokens(tx, OPERATORS, tx.real_now, token_id=token.id)
     await _record(tx, by, "operator_token.revoked", tx.ids.text(TOKEN_ID, token.id))
 
 
@@ -344,12 +348,12 @@ async def record_approval(
             await store.end_approval(tx, OPERATORS, waits, void, None, tx.now)
             continue
         if waits.first.by == operator.id:
-            raise SameOperator(
+            raise SecondOperatorRequired(
                 f"{operator.shown_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must run the same command before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.dependent_until(tx, OPERATORS, waits.first.by, operator.id):
-            raise NotIndependent(
+        if until := await store.operators_dependent_until(tx, OPERATORS, waits.first.by, operator.id):
+            raise OperatorsNotIndependent(
                 f"{operator.shown_name} cannot confirm this after {first.shown_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
                 f"confirm, or wait until {until:%Y-%m-%d %H:%M} UTC."
@@ -358,15 +362,17 @@ async def record_approval(
         return replace(waits, second=mine, outcome="approved")
 
 
-async def ensure_independent(tx: Tx, operator: Person, others: Iterable[str]) -> None:
+async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable[str]) -> None:
     """What these have looked at may be looked at by the operator as well. ``others``: who decisions bear.
 
     Raises NotIndependent when one of the two let the other in lately.
     """
     for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
-        if person_id != operator.id and (until := await store.dependent_until(tx, OPERATORS, person_id, operator.id)):
+        if person_id != operator.id and (
+            until := await store.operators_dependent_until(tx, OPERATORS, person_id, operator.id)
+        ):
             first = await people.get(tx, OPERATORS, person_id)
-            raise NotIndependent(
+            raise OperatorsNotIndependent(
                 f"{operator.shown_name} cannot review this after {first.shown_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator to review it, or wait until "
                 f"{until:%Y-%m-%d %H:%M} UTC."
@@ -398,7 +404,9 @@ async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: Vo
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:
-    await audit.record(tx, audit.DEPLOYMENT, by.actor, action, subject, address=by.address, details=details or None)
+    await audit.record_entry(
+        tx, audit.DEPLOYMENT, by.actor, action, subject, address=by.address, details=details or None
+    )
 
 
 def _text(tx: Tx, operator: Person) -> str:

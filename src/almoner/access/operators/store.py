@@ -42,7 +42,7 @@ async def insert_token(tx: Tx, token: OperatorToken, hash_: bytes) -> None:
     )
 
 
-async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> OperatorToken | None:
+async def find_token_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> OperatorToken | None:
     """The token with this keyed hash, whether it still works or not."""
     row = await tx.fetchrow(f"select {_KNOWN_BY} from operator_token where realm = $1 and hash = $2", scope.id, hash_)
     return OperatorToken(*row) if row else None
@@ -67,7 +67,9 @@ async def list_tokens(tx: Tx, scope: Realm, person_id: UUID | None) -> list[Oper
     return [OperatorToken(*row) for row in rows]
 
 
-async def revoke(tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None) -> None:
+async def revoke_tokens(
+    tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = None, of: UUID | None = None
+) -> None:
     """Revoke a token, or all of an operator; once."""
     await tx.execute(
         """
@@ -81,12 +83,12 @@ async def revoke(tx: Tx, scope: Realm, at: datetime, *, token_id: UUID | None = 
     )
 
 
-async def record_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
+async def record_token_use(tx: Tx, scope: Realm, token_id: UUID, at: datetime) -> None:
     """Record the last use."""
     await tx.execute("update operator_token set last_used_at = $3 where realm = $1 and id = $2", scope.id, token_id, at)
 
 
-async def count_live_tokens(tx: Tx, scope: Realm, person_id: UUID, real_now: datetime) -> int:
+async def count_valid_tokens(tx: Tx, scope: Realm, person_id: UUID, real_now: datetime) -> int:
     """How many tokens of an operator work now."""
     found = await tx.fetchval(
         """
@@ -113,7 +115,7 @@ async def list_operators(tx: Tx, scope: Realm) -> list[MembershipState]:
     return [MembershipState(people.person_from_row(row), row["joined"]) for row in rows]
 
 
-async def invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
+async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: datetime) -> int:
     """How many invitations were made for an operator after a moment."""
     found = await tx.fetchval(
         """
@@ -139,13 +141,13 @@ async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, 
     )
 
 
-async def dependent_until(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
+async def operators_dependent_until(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
     """Until when two operators are no two pairs of eyes; None when they are."""
     until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
     return until
 
 
-async def dual_control(tx: Tx, _scope: Realm) -> bool | None:
+async def find_dual_control(tx: Tx, _scope: Realm) -> bool | None:
     """Whether money takes two, where an administrator has said so."""
     required: bool | None = await tx.fetchval("select required from dual_control")
     return required
@@ -164,12 +166,12 @@ async def set_dual_control(tx: Tx, _scope: Realm, by: str, *, required: bool) ->
     )
 
 
-async def any_operator(tx: Tx, scope: Realm) -> bool:
+async def has_any_operator(tx: Tx, scope: Realm) -> bool:
     """Whether there is an operator, active or not."""
     return bool(await tx.fetchval("select exists (select from person where realm = $1)", scope.id))
 
 
-async def lock_realm(tx: Tx, scope: Realm) -> None:
+async def lock_realm_for_update(tx: Tx, scope: Realm) -> None:
     """Wait for whoever adds operators or changes what they may do, and keep others waiting until the end."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('operators of ' || $1::uuid::text, 0))", scope.id)
 

@@ -12,9 +12,9 @@ from almoner.platform.files.images import Image
 from almoner.platform.pages import colours
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
-MOST_LEAST_GIFTS = 1_000_000
-MOST_DUE_DAYS = 365
-MOST_LOGO_BYTES = 40_000
+MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
+MAX_REQUEST_DUE_DAYS = 365
+MAX_LOGO_BYTES = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
 
@@ -44,9 +44,9 @@ async def set_brand(
     Any colour will do: the page darkens or lightens it until it is legible.
     """
     account = await _lock(tx, partner)
-    if logo is not None and len(logo.content) > MOST_LOGO_BYTES:
+    if logo is not None and len(logo.content) > MAX_LOGO_BYTES:
         raise ValueError(
-            f"the logo is {len(logo.content)} bytes after conversion, but the limit is {MOST_LOGO_BYTES} because "
+            f"the logo is {len(logo.content)} bytes after conversion, but the limit is {MAX_LOGO_BYTES} because "
             "every page loads it. Use a simpler image"
         )
     shown = colours.css_colour(colours.parse_colour(colour)) if colour is not None else account.brand_colour
@@ -92,10 +92,12 @@ async def update_donation_settings(
         else request_minimum_multiple,
         request_due_days=account.request_due_days if request_due_days is None else request_due_days,
     )
-    if not 0 <= account.request_minimum_multiple <= MOST_LEAST_GIFTS:
-        raise ValueError(f"the minimum request must be 0 to {MOST_LEAST_GIFTS:,} times the minimum donation")
-    if not 1 <= account.request_due_days <= MOST_DUE_DAYS:
-        raise ValueError(f"the payment period of a request must be 1 to {MOST_DUE_DAYS} days")
+    if not 0 <= account.request_minimum_multiple <= MAX_REQUEST_MINIMUM_MULTIPLE:
+        raise ValueError(
+            f"the minimum request must be 0 to {MAX_REQUEST_MINIMUM_MULTIPLE:,} times the minimum donation"
+        )
+    if not 1 <= account.request_due_days <= MAX_REQUEST_DUE_DAYS:
+        raise ValueError(f"the payment period of a request must be 1 to {MAX_REQUEST_DUE_DAYS} days")
     await store.update_donation_settings(tx, partner, account)
     return account
 

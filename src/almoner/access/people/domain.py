@@ -94,7 +94,7 @@ class Person:
         return self.active and not self.roles.isdisjoint(roles)
 
 
-class NameTaken(IncorrectParams):
+class UserNameTaken(IncorrectParams):
     message = "This userName is already taken"
 
 

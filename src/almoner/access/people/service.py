@@ -5,7 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.access.people import store
-from almoner.access.people.domain import LONGEST_NAME, NameTaken, NoSuchPerson, Person, Profile, Realm, Role
+from almoner.access.people.domain import LONGEST_NAME, NoSuchPerson, Person, Profile, Realm, Role, UserNameTaken
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -22,7 +22,7 @@ async def create(tx: Tx, realm: Realm, profile: Profile, roles: Iterable[Role] =
     active = bool(profile.get("active", True))
     person = Person(tx.new_id(), realm, profile, active, 1, tx.now, tx.now, granted)
     if not await store.insert(tx, person):
-        raise NameTaken(f"userName '{person.user_name}' is taken")
+        raise UserNameTaken(f"userName '{person.user_name}' is taken")
     return person
 
 
@@ -38,9 +38,9 @@ async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUI
     return {person.id: person for person in await store.find_many(tx, realm, list(people))}
 
 
-async def find_by_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
+async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
     """The person who signs in with this name, whatever its case, active or not."""
-    return await store.find_by_name(tx, realm, user_name)
+    return await store.find_by_user_name(tx, realm, user_name)
 
 
 async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person | None:
@@ -48,9 +48,9 @@ async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person 
     return await store.find_by_external_id(tx, realm, external_id)
 
 
-async def partners_with_email(tx: Tx, email: str) -> list[Partner]:
+async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
     """Where somebody with this address is an active member: for a mail to that very address alone."""
-    return [Partner(partner) for partner in await store.partners_with_email(tx, ALL_PARTNERS, email)]
+    return [Partner(partner) for partner in await store.list_partners_with_email(tx, ALL_PARTNERS, email)]
 
 
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:
@@ -80,7 +80,7 @@ async def update_profile(tx: Tx, person: Person, profile: Mapping[str, Any]) -> 
     _check(person.realm, profile, frozenset())
     changed = await store.update_profile(tx, person, profile)
     if changed is None:
-        raise NameTaken(f"userName '{profile['userName']}' is taken")
+        raise UserNameTaken(f"userName '{profile['userName']}' is taken")
     return changed
 
 

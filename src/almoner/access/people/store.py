@@ -82,7 +82,7 @@ async def find_many(tx: Tx, scope: Realm, people: Sequence[UUID]) -> list[Person
     return [person_from_row(row) for row in rows]
 
 
-async def find_by_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
+async def find_by_user_name(tx: Tx, scope: Realm, user_name: str) -> Person | None:
     """One person by userName, whatever its case."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from person p where p.realm = $1 and p.user_name = folded($2)", scope.id, user_name
@@ -105,7 +105,7 @@ select distinct partner_id from person where email = lower($1) and active and pa
 """
 
 
-async def partners_with_email(tx: Tx, _scope: AllPartners, email: str) -> list[UUID]:
+async def list_partners_with_email(tx: Tx, _scope: AllPartners, email: str) -> list[UUID]:
     """The partners that have an active member to whom mails go at this address, whatever its case."""
     return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
 

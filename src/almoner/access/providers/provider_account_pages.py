@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import MEMBERS_HOME, PROVIDER_ACCOUNT
 from almoner.access.accounts.page_guard import PageGuard, Visitor, redirect_to
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import LastSignInMethod
+from almoner.access.sso.domain import LastSignInMethodRequired
 from almoner.access.sso.service import identities
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages.rendering import PageRenderer
@@ -37,18 +37,18 @@ class ProviderAccountPages:
     async def account(self, visitor: Visitor) -> Response:
         """What is connected; disconnect it."""
         problems = {}
-        if visitor.form_text("do") == "disconnect":
+        if visitor.form_value("do") == "disconnect":
             try:
                 async with self._db.write() as tx:
                     await identities.unlink_own_accounts(
                         tx, visitor.person, visitor.audit_context(self._db.deployment.ids)
                     )
                 return redirect_to(f"{visitor.path}?told=disconnected")
-            except LastSignInMethod:
+            except LastSignInMethodRequired:
                 problems = {"disconnect": _LAST}
         async with self._db.read() as tx:
-            bound = await identities.of_person(tx, visitor.person)
-            provider = await sso.find_option(tx, Partner(visitor.realm.id))
+            bound = await identities.list_of_person(tx, visitor.person)
+            provider = await sso.find_sso_option(tx, Partner(visitor.realm.id))
         return self._gate.render_page(
             self._pages,
             visitor,

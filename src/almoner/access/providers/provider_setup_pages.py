@@ -13,9 +13,9 @@ from almoner.access.sso import service as sso
 from almoner.access.sso.domain import (
     DEFAULT_SCOPES,
     InvalidProviderSettings,
-    Metadata,
-    NoProvider,
+    NoSuchProvider,
     Provider,
+    ProviderMetadata,
     ProviderSettings,
     SsoRefused,
 )
@@ -46,7 +46,7 @@ class ProviderSetupPages:
 
     async def provider(self, visitor: Visitor) -> Response:
         """Show, save, try, remove."""
-        match visitor.form_text("do"):
+        match visitor.form_value("do"):
             case "save":
                 return await self._save(visitor)
             case "test":
@@ -56,7 +56,7 @@ class ProviderSetupPages:
         return await self._page(visitor, reported=_REPORTED.get(visitor.query.get("told", ""), ""))
 
     async def _save(self, visitor: Visitor) -> Response:
-        typed = {name: visitor.form_text(name).strip() for name in _FIELDS}
+        typed = {name: visitor.form_value(name).strip() for name in _FIELDS}
         typed["roles"] = str(visitor.form.get("roles", ""))[:_MOST]
         roles, strange = _parse_role_mapping(typed["roles"])
         problems = {"roles": f"{strange!r} must be in the format: staff = finance"} if strange is not None else {}
@@ -84,7 +84,7 @@ class ProviderSetupPages:
     async def _test(self, visitor: Visitor) -> Response:
         try:
             return await self._page(visitor, found=await self._sign_on.fetch_metadata(_partner(visitor)))
-        except NoProvider:
+        except NoSuchProvider:
             return await self._page(visitor)
         except SsoRefused as refused:
             return await self._page(visitor, refused=refused)
@@ -103,7 +103,7 @@ class ProviderSetupPages:
         problems: Mapping[str, str] | None = None,
         status: int = 200,
         reported: str = "",
-        found: Metadata | None = None,
+        found: ProviderMetadata | None = None,
         refused: SsoRefused | None = None,
     ) -> Response:
         async with self._db.read() as tx:

@@ -18,7 +18,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import LinkClosed, SecondFactorRequired
 from almoner.access.sign_ins.service import links
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import STATE_LIFETIME, NoProvider, Reason, SsoRefused
+from almoner.access.sso.domain import STATE_LIFETIME, NoSuchProvider, SsoRefusalReason, SsoRefused
 from almoner.access.sso.service.oidc_flow import AuthorizationRedirect, CallbackRequest, OidcFlow
 from almoner.platform.database.transactions import Partner
 from almoner.platform.pages import link_sessions
@@ -48,12 +48,12 @@ class SsoPages:
         """Away to the provider, for who clicked on a page of ours."""
         place = await self._gate.portal_of(request)
         partner = Partner(place.realm.id)
-        if link_sessions.is_speculative(request):
+        if link_sessions.is_speculative_request(request):
             return _no_content()
         async with self._db.read() as tx:
-            offer = await sso.find_option(tx, partner)
+            offer = await sso.find_sso_option(tx, partner)
         if offer is None:
-            raise NoProvider
+            raise NoSuchProvider
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             # Somebody else's page led here: nobody is signed in without having asked for it (login CSRF).
             onward = f"{offer.path}?{request.url.query}".rstrip("?")
@@ -71,7 +71,7 @@ class SsoPages:
     async def callback(self, request: Request) -> Response:
         """Back from the provider."""
         place = await self._gate.portal_of(request)
-        if link_sessions.is_speculative(request):
+        if link_sessions.is_speculative_request(request):
             return _no_content()
         times = Counter(name for name, _ in request.query_params.multi_items())
         query = {name: value for name, value in request.query_params.items() if times[name] == 1}
@@ -114,23 +114,23 @@ class SsoPages:
                 if isinstance(visitor, Response):
                     return visitor
                 page = f"{place.home}{PROVIDER_ACCOUNT}"
-                if not sign_ins.is_recently_proved(visitor.sign_in, self._db.deployment.clock.real_now()):
+                if not sign_ins.is_recently_authenticated(visitor.sign_in, self._db.deployment.clock.real_now()):
                     return redirect_to(page)
                 return await self._sign_on.begin(partner, "connect", f"{page}?told=connected", visitor.sign_in.id)
             case "invitation":
-                token = request.cookies.get(place.link_cookie("invitation"), "")
+                token = request.cookies.get(place.link_cookie_name("invitation"), "")
                 try:
                     async with self._db.read() as tx:
-                        link, _ = await links.open_link(tx, token, "invitation")
+                        link, _ = await links.get_open_link(tx, token, "invitation")
                 except LinkClosed as error:
-                    raise SsoRefused(Reason.INVITATION, "Open the link in your invitation again.") from error
+                    raise SsoRefused(SsoRefusalReason.INVITATION, "Open the link in your invitation again.") from error
                 return await self._sign_on.begin(partner, "invitation", place.home, link.id)
             case _:
                 return await self._sign_on.begin(partner, "sign_in", onward)
 
     def _refuse(self, place: AccountPortal, refused: SsoRefused) -> Response:
         """Says why, and what the provider said, as text."""
-        status = 502 if refused.reason is Reason.UNREACHABLE else 403
+        status = 502 if refused.reason is SsoRefusalReason.UNREACHABLE else 403
         return self._gate.render_public_page(self._pages, place, "refused.html", status=status, refused=refused)
 
 

@@ -178,15 +178,15 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "Webhook receiver of {place} is failing",
         "For 24 hours, every webhook to one of your receivers has failed. We are still trying, but less often. If the "
         "receiver does not recover, we will suspend its subscription 5 days after the first failure.",
-        after="To see the receiver's responses, call GET /v1/webhook-subscriptions/{{id}}/deliveries. No events are "
-        "lost. When the receiver works again, POST /v1/webhook-subscriptions/{{id}}/replay sends what it missed.",
+        after="To see the receiver's responses, list the deliveries of the subscription through the API. No events are "
+        "lost. When the receiver works again, replay the subscription to send what it missed.",
     ),
     "webhook_suspended": _EmailText(
         "Webhook subscription of {place} was suspended",
         "We suspended one of your webhook subscriptions, because its receiver responded with 410 Gone or failed for 5 "
         "days without a single success. We no longer send webhooks to it.",
-        after="To resume, call PATCH /v1/webhook-subscriptions/{{id}} with status active. Then call POST "
-        "/v1/webhook-subscriptions/{{id}}/replay to send what the receiver missed.",
+        after="To resume, set the subscription's status to active through the API. Then replay the subscription to "
+        "send what the receiver missed.",
     ),
     "token_made": _EmailText(
         "Token created for your {place} account",

@@ -58,10 +58,10 @@ async def enqueue_email(
     }
     if old_mailbox:
         payload |= {"to": person.email, "user_name": person.user_name, "name": person.shown_name}
-    await queue.enqueue(tx, SEND_JOB, payload)
+    await queue.enqueue_job(tx, SEND_JOB, payload)
 
 
-async def notify_of_changes(tx: Tx, before: Person, after: Person) -> None:
+async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> None:
     """Tell somebody what others changed of them: mailbox (told to the old one), roles, that they sign in no more."""
     if before.email != after.email:
         await enqueue_email(tx, before, "email_changed", old_mailbox=True)
@@ -97,8 +97,8 @@ async def render_email(tx: Tx, pages: PageRenderer, key: str, payload: Mapping[s
         partner=realm.id if realm.partner else None,
         to=to,
         subject=letter.subject,
-        text=pages.text("letter.txt", english, **facts),
-        html=pages.text("letter.html", english, **facts),
+        text=pages.render_text("letter.txt", english, **facts),
+        html=pages.render_text("letter.html", english, **facts),
         language=english.html_lang,
     )
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "sign_ins.end_with_deactivation",
         "Deactivated people have no active sessions",
         "End the session before the person is reactivated. Until then, the session gives no access",

@@ -13,7 +13,7 @@ EndReason = Literal["signed_out", "revoked", "deactivated", "password_changed"]
 Purpose = Literal["invitation", "reset"]
 LinkClosedReason = Literal["unknown", "used", "replaced", "revoked", "expired"]
 
-PROOF_LIFETIME: Final = timedelta(minutes=10)
+REAUTHENTICATION_LIFETIME: Final = timedelta(minutes=10)
 SEEN_INTERVAL: Final = timedelta(minutes=1)
 TICKET_LIFETIME: Final = timedelta(minutes=10)
 """Between the password and the second factor."""
@@ -38,7 +38,7 @@ MEMBER_LIFETIME: Final = SessionLifetime(timedelta(hours=12), timedelta(days=30)
 OPERATOR_LIFETIME: Final = SessionLifetime(timedelta(minutes=30), timedelta(hours=12))
 
 
-def lifetime_of(realm: Realm) -> SessionLifetime:
+def session_lifetime_of(realm: Realm) -> SessionLifetime:
     """How long the realm's sign-ins last."""
     return MEMBER_LIFETIME if realm.partner else OPERATOR_LIFETIME
 
@@ -76,7 +76,7 @@ class SignIn:
     @property
     def ends_at(self) -> datetime:
         """When it ends, or ended, if nobody comes back."""
-        return self.ended_at or min(self.expires_at, self.last_seen_at + lifetime_of(self.realm).idle)
+        return self.ended_at or min(self.expires_at, self.last_seen_at + session_lifetime_of(self.realm).idle)
 
     def is_live(self, real_now: datetime) -> bool:
         """Whether it opens anything, as long as the person is active."""

@@ -94,7 +94,7 @@ async def find_by_hash(tx: Tx, scope: Realm, hash_: bytes) -> tuple[SignIn, Pers
     return sign_in, people.person_from_row(row)
 
 
-async def record_proof(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
+async def record_reauthentication(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
     """Note that the person has just proved who they are, and give the sign-in another secret."""
     await tx.execute(
         "update sign_in set authenticated_at = $2, last_seen_at = $2, hash = $3 where id = $1 and ended_at is null",
@@ -104,7 +104,7 @@ async def record_proof(tx: Tx, sign_in: SignIn, hash_: bytes) -> None:
     )
 
 
-async def of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
+async def list_of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     """A person's sign-ins, newest first, those that are over included."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from sign_in where person_id = $1 order by id desc limit $2", person.id, limit
@@ -112,7 +112,7 @@ async def of_person(tx: Tx, person: Person, limit: int) -> list[SignIn]:
     return [_sign_in(row) for row in rows]
 
 
-async def recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
+async def list_recent_addresses(tx: Tx, scope: Realm, person_id: UUID, limit: int) -> list[str]:
     """The network addresses of the newest sign-ins."""
     rows = await tx.fetch(
         "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",
@@ -222,7 +222,7 @@ async def find_link(tx: Tx, _scope: AllPartners, link_id: UUID, purpose: Purpose
     return link, people.person_from_row(row)
 
 
-async def use_link(tx: Tx, person: Person, link: EmailLink) -> bool:
+async def consume_link(tx: Tx, person: Person, link: EmailLink) -> bool:
     """Use a link; False when it was used, replaced or voided meanwhile, or is over."""
     used = await tx.fetchval(
         """
@@ -266,7 +266,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def next_expiring(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the first sign-in ended (real time), and when the first link was over (business time)."""
     row = await tx.fetchrow(
         """

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from almoner.access.credentials.domain import is_storable
+from almoner.access.credentials.domain import is_storable_text
 from almoner.access.people.domain import MemberRole
-from almoner.access.sign_ins.domain import PROOF_LIFETIME
+from almoner.access.sign_ins.domain import REAUTHENTICATION_LIFETIME
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner
 
@@ -88,7 +88,7 @@ class SsoOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class ProviderMetadata:
     """What a provider says of itself (OpenID Connect Discovery 3)."""
 
     issuer: str
@@ -104,8 +104,8 @@ class Metadata:
 class IdentityClaims:
     """What a token whose signature and claims are right says of somebody.
 
-    ``authenticated_at``: when they showed there who they are, None where it does not say. ``by_two``: by more than one
-    factor (RFC 8176, ``mfa``).
+    ``authentication_time_of``: when they showed there who they are, None where it does not say. ``by_two``: by more
+    than one factor (RFC 8176, ``mfa``).
     """
 
     issuer: str
@@ -146,15 +146,15 @@ class InvalidProviderSettings(IncorrectParams):
         self.problems = problems
 
 
-class NoProvider(NotFound):
+class NoSuchProvider(NotFound):
     message = "Single sign-on is not set up"
 
 
-class LastSignInMethod(IncorrectParams):
+class LastSignInMethodRequired(IncorrectParams):
     message = "This is the only way to sign in"
 
 
-class Reason(StrEnum):
+class SsoRefusalReason(StrEnum):
     """Why a sign-on was refused, as the audit log has it."""
 
     STATE = "state"
@@ -177,7 +177,7 @@ class Reason(StrEnum):
 class SsoRefused(Exception):
     """Nobody is signed in. ``text`` is for the reader, ``reported`` is what the provider said about it."""
 
-    def __init__(self, reason: Reason, text: str, *, reported: str | None = None) -> None:
+    def __init__(self, reason: SsoRefusalReason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.text = text
@@ -195,19 +195,21 @@ def role_source_changed(before: Provider, after: Provider) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in heeded)
 
 
-def authenticated_at(stated: IdentityClaims, real_now: datetime) -> datetime:
+def authentication_time_of(stated: IdentityClaims, real_now: datetime) -> datetime:
     """When somebody who comes from the provider proved who they are: long ago, where it does not say.
 
     A provider at which one is signed in already answers without asking anything.
     """
-    return min(real_now, stated.authenticated_at or real_now - PROOF_LIFETIME)
+    return min(real_now, stated.authenticated_at or real_now - REAUTHENTICATION_LIFETIME)
 
 
 def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
     """What the claims of a verified token say. Raises Refused when they name nobody."""
     subject = claims.get(provider.subject_claim)
-    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable(subject):
-        raise SsoRefused(Reason.TOKEN, f"The identity provider's response has no valid {provider.subject_claim} claim.")
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST or not is_storable_text(subject):
+        raise SsoRefused(
+            SsoRefusalReason.TOKEN, f"The identity provider's response has no valid {provider.subject_claim} claim."
+        )
     verified = claims.get("email_verified") in (True, "true")
     return IdentityClaims(
         provider.issuer,
@@ -242,4 +244,4 @@ def _moment_of_claim(claim: Any) -> datetime | None:
 
 def _text_of_claim(claim: Any) -> str | None:
     found = claim.strip() if isinstance(claim, str) else ""
-    return found if 1 <= len(found) <= LONGEST and is_storable(found) else None
+    return found if 1 <= len(found) <= LONGEST and is_storable_text(found) else None

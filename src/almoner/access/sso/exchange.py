@@ -6,12 +6,19 @@ from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from almoner.access.sso.domain import IdentityClaims, Metadata, Provider, Reason, SsoRefused, read_claims
+from almoner.access.sso.domain import (
+    IdentityClaims,
+    Provider,
+    ProviderMetadata,
+    SsoRefusalReason,
+    SsoRefused,
+    read_claims,
+)
 from almoner.access.sso.provider_metadata import (
     MOST_BYTES,
     ProviderMetadataCache,
     connection_owner,
-    parse_document,
+    parse_json_response,
     unreachable_error,
 )
 from almoner.access.sso.state import OidcState
@@ -22,7 +29,7 @@ _REPORTED: Final = 300
 """Characters of what a provider says of an error that are shown."""
 
 
-def authorization_url(provider: Provider, metadata: Metadata, state: OidcState, redirect: str) -> str:
+def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect: str) -> str:
     """The provider's address that asks the reader to sign in there."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # on first use, as all that reads tokens: 3 MB
 
@@ -42,16 +49,20 @@ def authorization_url(provider: Provider, metadata: Metadata, state: OidcState, 
     return f"{metadata.authorization_endpoint}{joint}{urlencode(asked)}"
 
 
-def parse_callback(provider: Provider, metadata: Metadata, query: Mapping[str, str]) -> str:
+def parse_callback(provider: Provider, metadata: ProviderMetadata, query: Mapping[str, str]) -> str:
     """The code with which the provider sent the browser back. Raises Refused."""
     issuer = query.get("iss")
     if issuer != provider.issuer and (issuer is not None or metadata.returns_issuer):  # RFC 9207 2.4: mix-up
-        raise SsoRefused(Reason.ISSUER, "The response came from a different identity provider.", reported=issuer)
+        raise SsoRefused(
+            SsoRefusalReason.ISSUER, "The response came from a different identity provider.", reported=issuer
+        )
     if error := query.get("error"):
         reported = ": ".join(part for part in (error, query.get("error_description")) if part)
-        raise SsoRefused(Reason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_REPORTED])
+        raise SsoRefused(
+            SsoRefusalReason.DECLINED, "The identity provider did not sign you in.", reported=reported[:_REPORTED]
+        )
     if not (code := query.get("code")):
-        raise SsoRefused(Reason.DECLINED, "The identity provider sent you back without a response.")
+        raise SsoRefused(SsoRefusalReason.DECLINED, "The identity provider sent you back without a response.")
     return code
 
 
@@ -67,7 +78,7 @@ class TokenExchange:
         self, provider: Provider, secret: str | None, state: OidcState, code: str, redirect: str
     ) -> IdentityClaims:
         """Who signed in at the provider, from a token that is right in every respect. Raises Refused."""
-        metadata = await self._directory.metadata(provider)
+        metadata = await self._directory.get_metadata(provider)
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -89,7 +100,7 @@ class TokenExchange:
         return read_claims(provider, await self._claims(provider, state, token, access))
 
     async def _request(
-        self, provider: Provider, metadata: Metadata, form: Mapping[str, str], headers: Mapping[str, str]
+        self, provider: Provider, metadata: ProviderMetadata, form: Mapping[str, str], headers: Mapping[str, str]
     ) -> Mapping[str, Any]:
         body = urlencode(form).encode()
         try:
@@ -98,21 +109,23 @@ class TokenExchange:
             )
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error
-        return parse_document(answer)
+        return parse_json_response(answer)
 
     async def _claims(self, provider: Provider, state: OidcState, token: str, access: str) -> Mapping[str, Any]:
         from almoner.access.sso import tokens
 
-        keys = await self._directory.keys(provider)
+        keys = await self._directory.get_keys(provider)
         real_now = self._clock.real_now()
         try:
             return tokens.verify_id_token(token, keys, provider, state.nonce, access, real_now)
-        except tokens.UnknownKey:
+        except tokens.UnknownSigningKey:
             newer = await self._directory.refresh_keys(provider, keys)
         if newer is not None:
-            with suppress(tokens.UnknownKey):  # said below, as for a key that was not asked for again
+            with suppress(tokens.UnknownSigningKey):  # said below, as for a key that was not asked for again
                 return tokens.verify_id_token(token, newer, provider, state.nonce, access, real_now)
-        raise SsoRefused(Reason.TOKEN, "The identity provider signed its response with a key that it does not publish.")
+        raise SsoRefused(
+            SsoRefusalReason.TOKEN, "The identity provider signed its response with a key that it does not publish."
+        )
 
 
 def _basic_authorization(client_id: str, secret: str) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sso.domain import Metadata, Provider, Reason, SsoRefused
+from almoner.access.sso.domain import Provider, ProviderMetadata, SsoRefusalReason, SsoRefused
 from almoner.kit.time import Clock
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
@@ -38,7 +38,7 @@ _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 class _CachedMetadata:
     """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
 
-    metadata: Metadata
+    metadata: ProviderMetadata
     keys: "KeySet"
     fetched_at: datetime
     asked_again_at: datetime | None = None
@@ -63,11 +63,11 @@ class ProviderMetadataCache:
         self._clock = clock
         self._places: OrderedDict[tuple[UUID, str], _CacheEntry] = OrderedDict()
 
-    async def metadata(self, provider: Provider) -> Metadata:
+    async def get_metadata(self, provider: Provider) -> ProviderMetadata:
         """What the provider says of itself. Raises Refused."""
         return (await self._lookup(provider)).metadata
 
-    async def keys(self, provider: Provider) -> "KeySet":
+    async def get_keys(self, provider: Provider) -> "KeySet":
         """Its keys. Raises Refused."""
         return (await self._lookup(provider)).keys
 
@@ -87,7 +87,7 @@ class ProviderMetadataCache:
             found.keys = await self._fetch_keys(provider, found.metadata)
             return found.keys
 
-    async def refetch(self, provider: Provider) -> Metadata:
+    async def refetch_metadata(self, provider: Provider) -> ProviderMetadata:
         """Fetch both afresh: the owner asks whether all is well. Raises Refused."""
         self._places.pop((provider.partner.id, provider.issuer), None)
         return (await self._lookup(provider)).metadata
@@ -114,17 +114,17 @@ class ProviderMetadataCache:
         place.failed = None
         return known
 
-    async def _fetch_metadata(self, provider: Provider) -> Metadata:
+    async def _fetch_metadata(self, provider: Provider) -> ProviderMetadata:
         document = await self._document(provider, provider.issuer.rstrip("/") + _WELL_KNOWN)
         if document.get("issuer") != provider.issuer:
             raise SsoRefused(
-                Reason.ISSUER,
+                SsoRefusalReason.ISSUER,
                 "The issuer in the provider's configuration does not match the issuer that you entered.",
                 reported=str(document.get("issuer"))[:200],
             )
         methods = document.get("token_endpoint_auth_methods_supported")
         methods = methods if isinstance(methods, list) else ["client_secret_basic"]  # Discovery 3: the default
-        return Metadata(
+        return ProviderMetadata(
             provider.issuer,
             self._address(document, "authorization_endpoint"),
             self._address(document, "token_endpoint"),
@@ -133,7 +133,7 @@ class ProviderMetadataCache:
             document.get("authorization_response_iss_parameter_supported") is True,
         )
 
-    async def _fetch_keys(self, provider: Provider, metadata: Metadata) -> "KeySet":
+    async def _fetch_keys(self, provider: Provider, metadata: ProviderMetadata) -> "KeySet":
         from almoner.access.sso import tokens  # on first use
 
         keys = tokens.parse_keys(await self._document(provider, metadata.jwks_uri))
@@ -148,7 +148,7 @@ class ProviderMetadataCache:
             )
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error
-        return parse_document(answer)
+        return parse_json_response(answer)
 
     def _address(self, document: Mapping[str, Any], name: str) -> str:
         found = document.get(name)
@@ -165,10 +165,12 @@ def connection_owner(provider: Provider) -> str:
 
 def unreachable_error(reported: str) -> SsoRefused:
     """Nobody is to blame who reads it: the provider does not do its part."""
-    return SsoRefused(Reason.UNREACHABLE, "The identity provider did not respond as expected.", reported=reported)
+    return SsoRefused(
+        SsoRefusalReason.UNREACHABLE, "The identity provider did not respond as expected.", reported=reported
+    )
 
 
-def parse_document(answer: OutboundResponse) -> Mapping[str, Any]:
+def parse_json_response(answer: OutboundResponse) -> Mapping[str, Any]:
     """The JSON object of an answer. Raises Refused for another status, for too much, and for what is none."""
     if answer.status != 200:
         raise unreachable_error(f"the provider returned status {answer.status}")

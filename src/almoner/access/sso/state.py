@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.access.sso.domain import STATE_LIFETIME, Provider, Reason, SsoRefused
+from almoner.access.sso.domain import STATE_LIFETIME, Provider, SsoRefusalReason, SsoRefused
 from almoner.platform.crypto import DecryptionFailed, Vault
 from almoner.platform.database.transactions import Partner
 
@@ -79,9 +79,11 @@ def decrypt_state(vault: Vault, partner: Partner, returned: str, stored: str, re
         plain = vault.decrypt(sealed, context=_CONTEXT, binding=partner.id.bytes)
         found = msgspec.json.decode(plain, type=OidcState)
     except (DecryptionFailed, ValueError, msgspec.DecodeError) as error:
-        raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.") from error
+        raise SsoRefused(SsoRefusalReason.STATE, "This sign-in was not started in this browser.") from error
     if len(returned) > _LONGEST or not compare_digest(found.state.encode(), returned.encode()):
-        raise SsoRefused(Reason.STATE, "This sign-in was not started in this browser.")
+        raise SsoRefused(SsoRefusalReason.STATE, "This sign-in was not started in this browser.")
     if real_now - found.started_at >= STATE_LIFETIME:
-        raise SsoRefused(Reason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes.")
+        raise SsoRefused(
+            SsoRefusalReason.STATE, "This sign-in has expired. Sign-ins must be completed within 10 minutes."
+        )
     return found

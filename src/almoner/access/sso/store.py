@@ -147,7 +147,7 @@ async def delete_identities(tx: Tx, person: Person) -> list[str]:
     return sorted(row["issuer"] for row in rows)
 
 
-async def record_use(tx: Tx, partner: Partner, identity: Identity) -> None:
+async def record_identity_use(tx: Tx, partner: Partner, identity: Identity) -> None:
     """Keep when somebody last signed in so."""
     await tx.execute(
         "update sign_on_identity set last_used_at = $4 where partner_id = $1 and issuer = $2 and subject = $3",
@@ -179,7 +179,7 @@ async def claim_state(tx: Tx, partner: Partner, hash_: bytes, expires_at: dateti
     return bool(taken)
 
 
-async def find_provisioned(tx: Tx, partner: Partner, external_id: str) -> Person | None:
+async def find_provisioned_member(tx: Tx, partner: Partner, external_id: str) -> Person | None:
     """The member whom the partner's own provider calls so; None when several are called so."""
     rows = await tx.fetch(
         f"select {people.COLUMNS} from person p where p.realm = $1 and p.external_id = $2 limit 2",

@@ -11,7 +11,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError, SecurityWarning
 from joserfc.jwk import KeySet, KeySetSerialization
 from joserfc.jws import JWSRegistry
 
-from almoner.access.sso.domain import CLOCK_SKEW, Provider, Reason, SsoRefused
+from almoner.access.sso.domain import CLOCK_SKEW, Provider, SsoRefusalReason, SsoRefused
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 """Signatures with a key pair alone: never ``none``, never a shared secret, for which a public key could be taken."""
@@ -20,7 +20,7 @@ _ASYMMETRIC: Final = ("RSA", "EC", "OKP")
 _OF_A_KEY: Final = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
 
 
-class UnknownKey(Exception):
+class UnknownSigningKey(Exception):
     """The token names a key that is not among those that were fetched: the provider may have new ones."""
 
 
@@ -67,11 +67,13 @@ def verify_id_token(
         )
         claims.validate(now=int(real_now.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
     except InvalidKeyIdError as error:
-        raise UnknownKey from error
+        raise UnknownSigningKey from error
     except (JoseError, ValueError, TypeError, AttributeError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
         raise SsoRefused(
-            Reason.TOKEN, "The identity provider's response is not valid for this sign-in.", reported=str(error)
+            SsoRefusalReason.TOKEN,
+            "The identity provider's response is not valid for this sign-in.",
+            reported=str(error),
         ) from error
     return dict(claims)
 

@@ -25,8 +25,8 @@ NOTIFY: Final = "account_notices.tell"
 
 async def on_account_proposed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the jobs."""
-    reported = {str(msgspec.convert(event.record(), PayeeAccountProposed).account) for event in events}
-    await queue.enqueue_all(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(reported)])
+    reported = {str(msgspec.convert(event.event_data(), PayeeAccountProposed).account) for event in events}
+    await queue.enqueue_jobs(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(reported)])
 
 
 reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)
@@ -70,7 +70,7 @@ async def _compose_mail(tx: Tx, pages: PageRenderer, contacts: Contacts, job: Jo
         partner=page.notice.partner_id,
         to=contact.email,
         subject=language.text("payee_account.mail.subject", organisation=page.organisation),
-        text=pages.text("payee_account.txt", language, **facts),
-        html=pages.text("payee_account_mail.html", language, **facts),
+        text=pages.render_text("payee_account.txt", language, **facts),
+        html=pages.render_text("payee_account_mail.html", language, **facts),
         language=language.html_lang,
     )

@@ -44,10 +44,12 @@ class AccountNoticePages(LinkedPages):
         async with self._db.write() as tx:
             if form is None:
                 return self._page(tx, await service.load_page(tx, account_id), visit, refused=True)
-            if await service.deny_account(tx, account_id):
+            if await service.deny_ownership(tx, account_id):
                 name = self._ids.text("payeeaccount", account_id)
                 address = request.client.host if request.client else None
-                await audit.record(tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee.denied", name, address=address)
+                await audit.record_entry(
+                    tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee.denied", name, address=address
+                )
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 
     def _page(self, tx: Tx, page: NoticePage, visit: LinkSession, *, refused: bool = False) -> Response:
@@ -55,8 +57,8 @@ class AccountNoticePages(LinkedPages):
         state = page.state(tx.now)
         if state != "open":
             status, icon = _ENDED[state]
-            return self.pages.message(f"payee_account.{state}", language, status=status, icon=icon)
-        return self.pages.page(
+            return self.pages.render_message(f"payee_account.{state}", language, status=status, icon=icon)
+        return self.pages.render_page(
             "payee_account.html",
             language,
             status=403 if refused else 200,

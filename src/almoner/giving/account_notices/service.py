@@ -38,7 +38,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) ->
         account.id, unseen[0].partner_id, language_of_country(organisation.country_code), tx.now
     )
     if await store.insert(tx, ALL_PARTNERS, notice):
-        await queue.enqueue(tx, SEND, {"account": str(account.id)})
+        await queue.enqueue_job(tx, SEND, {"account": str(account.id)})
 
 
 async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
@@ -62,8 +62,8 @@ async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
     return NoticePage(notice, account, organisation.shown_name)
 
 
-async def deny_account(tx: Tx, account_id: UUID) -> bool:
+async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
     """The nonprofit says that the account is not its own; False when that was over. Raises NotFound."""
     if (await load_page(tx, account_id)).state(tx.now) != "open":
         return False
-    return await payee_bank_accounts.deny(tx, account_id)
+    return await payee_bank_accounts.deny_ownership(tx, account_id)

@@ -13,7 +13,7 @@ from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
-from almoner.platform.pages.rendering import PageRenderer, isolated_plain_text
+from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
 PDF: Final = "application/pdf"
@@ -34,13 +34,15 @@ class StatementDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    def mail(self, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime) -> Mail:
+    def compose_mail(
+        self, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime
+    ) -> Mail:
         """The mail that brings a link, which ends then (real time)."""
         language = self._pages.language(receipt.language)
         facts = {
             "issuer": issuer,
             "name": formats.greeting_name(receipt.first_name, receipt.last_name, language.locale),
-            "link": self.link(receipt.donation_id, until),
+            "link": self.statement_url(receipt.donation_id, until),
         }
         return Mail(
             key=f"statement:{link_id}",
@@ -48,12 +50,12 @@ class StatementDocuments:
             partner=receipt.partner_id,
             to=to,
             subject=language.text("statement.mail.subject"),
-            text=self._pages.text("statement.txt", language, **facts),
-            html=self._pages.text("statement_mail.html", language, **facts),
+            text=self._pages.render_text("statement.txt", language, **facts),
+            html=self._pages.render_text("statement_mail.html", language, **facts),
             language=language.html_lang,
         )
 
-    def link(self, donation_id: UUID, until: datetime) -> str:
+    def statement_url(self, donation_id: UUID, until: datetime) -> str:
         """The private address of the statement; nothing in it names the donor."""
         deployment = self._pages.deployment
         token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, until)
@@ -80,8 +82,8 @@ class StatementDocuments:
             "donor": directional_text(formats.full_name(by.first_name, by.last_name, locale), rtl=rtl),
             "gifts": language.text(
                 "statement.gifts",
-                first=isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
-                last=isolated_plain_text(formats.format_day(statement.period.last, locale), language.direction),
+                first=bidi_isolated_plain_text(formats.format_day(statement.period.first, locale), language.direction),
+                last=bidi_isolated_plain_text(formats.format_day(statement.period.last, locale), language.direction),
             ),
             "columns": [language.text(f"receipt.{name}") for name in _COLUMNS],
             "rows": [self._row(line, statement, language) for line in statement.lines],
@@ -110,7 +112,7 @@ class StatementDocuments:
                 language.text("statement.only"),
                 language.text(
                     "statement.as_of",
-                    day=isolated_plain_text(formats.format_day(statement.as_of, locale), language.direction),
+                    day=bidi_isolated_plain_text(formats.format_day(statement.as_of, locale), language.direction),
                 ),
             ],
         }
@@ -119,13 +121,13 @@ class StatementDocuments:
         rtl, locale, receipt = language.direction == "rtl", language.locale, line.receipt
         stated = []
         if line.reassigned:
-            name = isolated_plain_text(statement.names[line.organisation_id], language.direction)
+            name = bidi_isolated_plain_text(statement.names[line.organisation_id], language.direction)
             stated.append(language.text("statement.now", organisation=name))
         if line.void:
             stated.append(language.text("statement.void"))
         elif line.refunded_minor:
             back = formats.format_money(line.refunded_minor, receipt.money.currency, locale)
-            value = isolated_plain_text(back, language.direction)
+            value = bidi_isolated_plain_text(back, language.direction)
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
             "date": directional_text(formats.format_day(receipt.received_at, locale), rtl=rtl),

@@ -26,12 +26,12 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             if asked is None or tx.real_now >= asked + domain.LINK_LIFETIME:
                 return JobDone()
             try:
-                receipt = await service.find_receipt(tx, donation_id)
+                receipt = await service.get_receipt(tx, donation_id)
                 to = await service.donor_email_of(tx, donation_id)
             except NotFound:
                 return JobDone()  # the donor was forgotten meanwhile
             issuer = await service.issuer_name_of(tx, receipt)
-        mail = papers.mail(link_id, receipt, issuer, to, asked + domain.LINK_LIFETIME, job.due_at)
+        mail = papers.compose_mail(link_id, receipt, issuer, to, asked + domain.LINK_LIFETIME, job.due_at)
         return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_HOURS)
 
     return {SEND: send}

@@ -22,7 +22,7 @@ from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
@@ -42,7 +42,7 @@ class StatementPages:
         self._papers = StatementDocuments(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
 
     def request_routes(self) -> list[Route]:
         """Starlette routes below the pages of gifts."""
@@ -71,18 +71,20 @@ class StatementPages:
         """Have the link mailed to the address of the gift."""
         donation_id, visit = self._gift(request)
         form = await request.form(**_MAX_FORM)
-        if not link_sessions.is_same_origin(request, self._origin) or not visit.has_csrf_token(form.get(CSRF_FIELD)):
+        if not link_sessions.is_same_origin(request, self._origin) or not visit.matches_csrf_token(
+            form.get(CSRF_FIELD)
+        ):
             return await self._offer(donation_id, visit, status=403)
         async with self._db.write() as tx:
-            receipt = await service.find_receipt(tx, donation_id)
+            receipt = await service.get_receipt(tx, donation_id)
             sent = await service.request_link(tx, donation_id)
             if sent:
                 name, where = request.path_params["id"], request.client.host if request.client else None
-                await audit.record(
+                await audit.record_entry(
                     tx, receipt.partner_id, Actor("system", "donor"), "statement.asked", name, address=where
                 )
         kind, status, icon = ("statement.sent", 200, "mail") if sent else ("statement.later", 429, "info")
-        return self.pages.message(kind, self.pages.language(receipt.language), status=status, icon=icon)
+        return self.pages.render_message(kind, self.pages.language(receipt.language), status=status, icon=icon)
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
@@ -93,7 +95,7 @@ class StatementPages:
         donation_id, until = read
         name = self._ids.text("donation", donation_id)
         response = RedirectResponse(f"/statement/{name}", 303, NO_PAGE)
-        visit = link_sessions.begin_session(self._vault, domain.PAGE_PURPOSE, donation_id, name, until)
+        visit = link_sessions.begin_link_session(self._vault, domain.PAGE_PURPOSE, donation_id, name, until)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -125,15 +127,15 @@ class StatementPages:
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
         return Response(await self._papers.render(statement), media_type=PDF, headers=headers)
 
-    def unknown(self, request: Request, status: int = 404) -> Response:
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
         """No link, one that has ended, or no cookie of it."""
-        return self.pages.message(
+        return self.pages.render_message(
             "statement.unknown", self.pages.preferred_language(request), status=status, icon="link"
         )
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def server_error_page(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        page = self.pages.message("give.broken", self.pages.preferred_language(request), status=500, icon="info")
+        page = self.pages.render_message("give.broken", self.pages.preferred_language(request), status=500, icon="info")
         return ServerErrorResponse(page, error)
 
     def _real_now(self) -> datetime:
@@ -156,7 +158,7 @@ class StatementPages:
         visit = (
             None
             if donation_id is None
-            else link_sessions.find_session(request, self._vault, purpose, donation_id, name)
+            else link_sessions.find_link_session(request, self._vault, purpose, donation_id, name)
         )
         if donation_id is None or visit is None:
             raise NotFound
@@ -168,9 +170,9 @@ class StatementPages:
 
     async def _offer(self, donation_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         async with self._db.read() as tx:
-            receipt = await service.find_receipt(tx, donation_id)
+            receipt = await service.get_receipt(tx, donation_id)
             issuer = await service.issuer_name_of(tx, receipt)
-        return self.pages.page(
+        return self.pages.render_page(
             "statement_offer.html",
             self.pages.language(receipt.language),
             status=status,
@@ -190,7 +192,7 @@ class StatementPages:
             (one, f"{formats.format_day(one.first, language.locale)} – {formats.format_day(one.last, language.locale)}")
             for one in tax_years
         ]
-        return self.pages.page(
+        return self.pages.render_page(
             "statement.html",
             language,
             status=422 if problem else 200,

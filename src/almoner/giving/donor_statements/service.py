@@ -23,7 +23,7 @@ MAILS: Final = Path(__file__).parent / "mails"
 SEND: Final = "statements.send"
 
 
-async def find_receipt(tx: Tx, donation_id: UUID) -> Receipt:
+async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
     """The receipt of a gift whose donor may ask. Raises NotFound, also when the donor is not known any more."""
     await donor_email_of(tx, donation_id)
     return await receipts.get(tx, donation_id)
@@ -39,13 +39,13 @@ async def donor_email_of(tx: Tx, donation_id: UUID) -> str:
 
 async def request_link(tx: Tx, donation_id: UUID) -> bool:
     """Have a link mailed to the donor of a gift; False when that was done often enough of late. Raises NotFound."""
-    receipt = await find_receipt(tx, donation_id)
+    receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     await store.lock_donor(tx, partner, email)
     if await store.count_links_since(tx, partner, email, tx.real_now - domain.LINK_LIFETIME) >= domain.MAX_LINKS:
         return False
     link_id = await store.insert_link(tx, partner, donation_id)
-    await queue.enqueue(tx, SEND, {"link": str(link_id), "donation": str(donation_id)}, unique=str(link_id))
+    await queue.enqueue_job(tx, SEND, {"link": str(link_id), "donation": str(donation_id)}, unique=str(link_id))
     return True
 
 
@@ -63,7 +63,7 @@ async def donation_span(tx: Tx, donation_id: UUID) -> DonationSpan | None:
 
 async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) -> DonorStatement:
     """The gifts of a period of the donor of a gift: of the same partner and address. Raises NotFound."""
-    receipt = await find_receipt(tx, donation_id)
+    receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     found = await store.donations_of_donor(tx, partner, email, period.since, period.until, domain.MAX_LINES + 1)
     listed = found[: domain.MAX_LINES]

@@ -31,11 +31,11 @@ async def on_reassignment(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails: whoever gave on a page is told by us, the donors of a partner by the partner."""
     jobs = []
     for event in events:
-        given = msgspec.convert(event.record(), _Reassigned)
+        given = msgspec.convert(event.event_data(), _Reassigned)
         donation_id = tx.ids.parse("donation", given.id)
         if donation_id is not None and given.type == "hosted":
             jobs.append(NewJob(SEND, {"donation": str(donation_id)}, unique=str(donation_id)))
-    await queue.enqueue_all(tx, jobs)
+    await queue.enqueue_jobs(tx, jobs)
 
 
 reactions: Final = (Reaction(REASSIGNED, on_reassignment),)

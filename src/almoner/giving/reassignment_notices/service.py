@@ -53,8 +53,8 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
         partner=donation.partner_id,
         to=donation.email,
         subject=language.text("reassigned.subject", organisation=organisation),
-        text=pages.text("reassigned.txt", language, **facts),
-        html=pages.text("reassigned.html", language, **facts),
+        text=pages.render_text("reassigned.txt", language, **facts),
+        html=pages.render_text("reassigned.html", language, **facts),
         language=language.html_lang,
     )
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "receipts.numbered",
         "An issuer's receipts are numbered from 1 to its last number, none missing",
         "Somebody has written to the tables around the service: restore the receipts from a backup",

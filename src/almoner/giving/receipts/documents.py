@@ -11,7 +11,7 @@ from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
-from almoner.platform.pages.rendering import PageRenderer, isolated_plain_text
+from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
 PDF: Final = "application/pdf"
@@ -31,7 +31,7 @@ class ReceiptDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    async def mail(self, receipt: Receipt, to: str) -> Mail:
+    async def compose_mail(self, receipt: Receipt, to: str) -> Mail:
         """The mail that brings a receipt; the same until something becomes of the gift."""
         language = self._pages.language(receipt.language)
         amount = formats.format_money(receipt.money.minor, receipt.money.currency, language.locale)
@@ -41,7 +41,7 @@ class ReceiptDocuments:
             "rows": self._rows(receipt, language),
             "back": formats.format_day(receipt.refunded.at, language.locale) if receipt.refunded else None,
             "moved": formats.format_day(receipt.passed_on.at, language.locale) if receipt.passed_on else None,
-            "link": self.link(receipt),
+            "link": self.status_url(receipt),
         }
         reference = self._reference(receipt)
         return Mail(
@@ -50,8 +50,8 @@ class ReceiptDocuments:
             partner=receipt.partner_id,
             to=to,
             subject=language.text("receipt.subject", amount=amount, organisation=receipt.now_for),
-            text=self._pages.text("receipt.txt", language, **facts),
-            html=self._pages.text("receipt.html", language, **facts),
+            text=self._pages.render_text("receipt.txt", language, **facts),
+            html=self._pages.render_text("receipt.html", language, **facts),
             language=language.html_lang,
             attachments=(Attachment(receipt.file_name, PDF, await self.render(receipt)),),
         )
@@ -59,9 +59,11 @@ class ReceiptDocuments:
     async def render(self, receipt: Receipt) -> bytes:
         """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""
         language = self._pages.language(receipt.language)
-        return await _press().render(self._facts(receipt, language), {"now": self.link(receipt)}, receipt.issued_at)
+        return await _press().render(
+            self._facts(receipt, language), {"now": self.status_url(receipt)}, receipt.issued_at
+        )
 
-    def link(self, receipt: Receipt) -> str:
+    def status_url(self, receipt: Receipt) -> str:
         """The private address where the donor sees how far the gift is."""
         deployment = self._pages.deployment
         token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
@@ -96,20 +98,22 @@ class ReceiptDocuments:
         """What the template reads."""
         rtl = language.direction == "rtl"
         name = formats.greeting_name(receipt.first_name, receipt.last_name, language.locale)
-        title = language.text("receipt.title", number=isolated_plain_text(receipt.shown_number, language.direction))
+        title = language.text(
+            "receipt.title", number=bidi_isolated_plain_text(receipt.shown_number, language.direction)
+        )
         notes = [] if receipt.void else [language.text("receipt.tax")]
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
         if receipt.refunded and not receipt.void:
             back = formats.format_day(receipt.refunded.at, language.locale)
-            notes.insert(0, language.text("receipt.corrected", day=isolated_plain_text(back, language.direction)))
+            notes.insert(0, language.text("receipt.corrected", day=bidi_isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
             stated = {
                 "day": formats.format_day(receipt.passed_on.at, language.locale),
                 "former": receipt.organisation,
                 "organisation": receipt.now_for,
             }
-            stated = {name: isolated_plain_text(value, language.direction) for name, value in stated.items()}
+            stated = {name: bidi_isolated_plain_text(value, language.direction) for name, value in stated.items()}
             notes.insert(0, language.text("gift.reassigned", **stated))
         return {
             "lang": language.html_lang.split("-")[0],
@@ -121,7 +125,7 @@ class ReceiptDocuments:
             "void": language.text("receipt.void") if receipt.void else None,
             "issuer": directional_text(receipt.issuer, rtl=rtl),
             "organisation": directional_text(receipt.now_for, rtl=rtl),
-            "greeting": language.text("receipt.greeting", name=isolated_plain_text(name, language.direction)),
+            "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),
             "text": language.text("receipt.text"),
             "amount_label": language.text("receipt.amount"),
             "amount": directional_text(

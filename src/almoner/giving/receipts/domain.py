@@ -23,7 +23,7 @@ class Issuer:
 
 
 @dataclass(frozen=True, slots=True)
-class ReassignedTo:
+class ReassignedOrganisation:
     """Whom a gift is for now that was made for another nonprofit, and since when."""
 
     organisation: str
@@ -57,7 +57,7 @@ class Receipt:
     received_at: datetime
     issued_at: datetime
     refunded: RefundedAmount | None = None
-    passed_on: ReassignedTo | None = None
+    passed_on: ReassignedOrganisation | None = None
 
     @property
     def now_for(self) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
@@ -34,16 +34,16 @@ async def on_payment_received(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the receipts of hosted donations."""
     jobs = []
     for event in events:
-        paid = msgspec.convert(event.record(), _PaidDonation)
+        paid = msgspec.convert(event.event_data(), _PaidDonation)
         donation_id = tx.ids.parse("donation", paid.id)
         if event.partner_id is not None and donation_id is not None and paid.type == "hosted":
             payload = {
                 "partner": str(event.partner_id),
                 "donation": str(donation_id),
-                "received": iso(event.created_at),
+                "received": iso_timestamp(event.created_at),
             }
             jobs.append(NewJob(SEND, payload, unique=str(donation_id)))
-    await queue.enqueue_all(tx, jobs)
+    await queue.enqueue_jobs(tx, jobs)
 
 
 reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment_received),)
@@ -63,7 +63,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             if issued is None or to is None:
                 return JobDone()
             receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
-        mail = await papers.mail(receipt, to)
+        mail = await papers.compose_mail(receipt, to)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

@@ -52,7 +52,7 @@ class DonationStatusPages:
             raise NotFound
         name = self._db.deployment.ids.text("donation", donation_id)
         response = RedirectResponse(f"/gift/{name}", 303, NO_PAGE)
-        link_sessions.begin_session(self._vault, PAGE_PURPOSE, donation_id, name).set_cookie(
+        link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, donation_id, name).set_cookie(
             response, seconds=_COOKIE_SECONDS
         )
         return response
@@ -72,13 +72,17 @@ class DonationStatusPages:
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{receipt.file_name}"'}
         return Response(await self._papers.render(receipt), media_type=PDF, headers=headers)
 
-    def unknown(self, request: Request, status: int = 404) -> Response:
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
         """No link, or no cookie of it."""
-        return self._pages.message("gift.unknown", self._pages.preferred_language(request), status=status, icon="link")
+        return self._pages.render_message(
+            "gift.unknown", self._pages.preferred_language(request), status=status, icon="link"
+        )
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def server_error_page(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
-        page = self._pages.message("give.broken", self._pages.preferred_language(request), status=500, icon="info")
+        page = self._pages.render_message(
+            "give.broken", self._pages.preferred_language(request), status=500, icon="info"
+        )
         return ServerErrorResponse(page, error)
 
     def _visited(self, request: Request) -> UUID:
@@ -87,14 +91,14 @@ class DonationStatusPages:
         donation_id = self._db.deployment.ids.parse("donation", name)
         if (
             donation_id is None
-            or link_sessions.find_session(request, self._vault, PAGE_PURPOSE, donation_id, name) is None
+            or link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, donation_id, name) is None
         ):
             raise NotFound
         return donation_id
 
     def _page(self, followed: DonationProgress) -> Response:
         receipt = followed.receipt
-        return self._pages.page(
+        return self._pages.render_page(
             "gift_now.html",
             self._pages.language(receipt.language),
             receipt=receipt,

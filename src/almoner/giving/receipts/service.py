@@ -17,7 +17,7 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Issuer, ProgressStep, ReassignedTo, Receipt
+from almoner.giving.receipts.domain import Issuer, ProgressStep, ReassignedOrganisation, Receipt
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -99,14 +99,14 @@ async def get(tx: Tx, donation_id: UUID) -> Receipt:
     return replace(receipt, refunded=donation.refunded, passed_on=await _reassigned_to(tx, donation))
 
 
-async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedTo | None:
+async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation | None:
     """Whom it is for now, unless that is whom it was made for, perhaps again."""
     if donation.reassigned_at is None or donation.session_id is None:
         return None
     partner = Partner(donation.partner_id)
     if donation.organisation_id == (await sessions.get(tx, partner, donation.session_id)).organisation_id:
         return None
-    return ReassignedTo(
+    return ReassignedOrganisation(
         (await hosted_page.nonprofit_profile_of(tx, partner, donation.organisation_id)).name, donation.reassigned_at
     )
 

@@ -24,14 +24,14 @@ SEND_DONATION_REFUND: Final = "refund_notices.send_of_gift"
 
 async def on_unallocated_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    reported = [str(msgspec.convert(event.record(), UnallocatedPaymentRefunded).held) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND, {"held": held}, unique=held) for held in reported])
+    reported = [str(msgspec.convert(event.event_data(), UnallocatedPaymentRefunded).held) for event in events]
+    await queue.enqueue_jobs(tx, [NewJob(SEND, {"held": held}, unique=held) for held in reported])
 
 
 async def on_donation_refunded(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    reported = [str(msgspec.convert(event.record(), RefundSent).refund) for event in events]
-    await queue.enqueue_all(
+    reported = [str(msgspec.convert(event.event_data(), RefundSent).refund) for event in events]
+    await queue.enqueue_jobs(
         tx, [NewJob(SEND_DONATION_REFUND, {"refund": refund}, unique=refund) for refund in reported]
     )
 
@@ -44,12 +44,12 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_mail(tx, pages, UUID(job.payload["held"]), job.due_at)
+            mail = await service.compose_unallocated_refund_mail(tx, pages, UUID(job.payload["held"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     async def send_of_gift(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_donation_mail(tx, pages, UUID(job.payload["refund"]), job.due_at)
+            mail = await service.compose_donation_refund_mail(tx, pages, UUID(job.payload["refund"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send, SEND_DONATION_REFUND: send_of_gift}

@@ -26,7 +26,7 @@ from almoner.platform.pages.rendering import PageRenderer
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime) -> Mail | None:
+async def compose_unallocated_refund_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund; None when nobody is known who could be told. Raises NoSuchUnallocatedPayment."""
     held = await suspense.get(tx, held_id)
     if held.donation_id is None:
@@ -51,13 +51,13 @@ async def compose_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime)
         partner=donation.partner_id,
         to=donation.email,
         subject=language.text("refund.subject", amount=amount),
-        text=pages.text("refund.txt", language, **facts),
-        html=pages.text("refund.html", language, **facts),
+        text=pages.render_text("refund.txt", language, **facts),
+        html=pages.render_text("refund.html", language, **facts),
         language=language.html_lang,
     )
 
 
-async def compose_donation_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at: datetime) -> Mail | None:
+async def compose_donation_refund_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund of a gift; None when no donor is known, or a partner has the money.
 
     Raises NoSuchRefund.
@@ -86,8 +86,8 @@ async def compose_donation_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at
         partner=donation.partner_id,
         to=donation.email,
         subject=language.text("refund.subject", amount=amount),
-        text=pages.text("gift_refund.txt", language, **facts),
-        html=pages.text("gift_refund.html", language, **facts),
+        text=pages.render_text("gift_refund.txt", language, **facts),
+        html=pages.render_text("gift_refund.html", language, **facts),
         language=language.html_lang,
     )
 

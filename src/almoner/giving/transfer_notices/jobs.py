@@ -22,8 +22,8 @@ SEND: Final = "transfer_notices.send"
 
 async def on_transfer_confirmed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue the mails."""
-    reported = [str(msgspec.convert(event.record(), TransferConfirmed).donation) for event in events]
-    await queue.enqueue_all(tx, [NewJob(SEND, {"donation": donation}, unique=donation) for donation in reported])
+    reported = [str(msgspec.convert(event.event_data(), TransferConfirmed).donation) for event in events]
+    await queue.enqueue_jobs(tx, [NewJob(SEND, {"donation": donation}, unique=donation) for donation in reported])
 
 
 reactions: Final = (Reaction(CONFIRMED, on_transfer_confirmed),)

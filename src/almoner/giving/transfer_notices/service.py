@@ -53,7 +53,7 @@ async def compose_mail(
         partner=donation.partner_id,
         to=donation.email,
         subject=language.text("transfer.mail.subject", amount=amount, organisation=organisation),
-        text=pages.text("transfer.txt", language, **facts),
-        html=pages.text("transfer_mail.html", language, **facts),
+        text=pages.render_text("transfer.txt", language, **facts),
+        html=pages.render_text("transfer_mail.html", language, **facts),
         language=language.html_lang,
     )

@@ -73,7 +73,7 @@ class RetaggingCompleted:
     changed: int
 
 
-def stable_id(kind: str, code: str) -> UUID:
+def stable_tag_id(kind: str, code: str) -> UUID:
     """The id for ever of a code: UUIDv7 in form, with the kind and the code in place of chance (settled 1)."""
     tail = int.from_bytes(sha256(f"{kind}:{code}".encode()).digest()[:10])
     return UUID(int=_FIRST << 80 | 7 << 76 | (tail >> 62 & 0xFFF) << 64 | 2 << 62 | tail & ((1 << 62) - 1))
@@ -85,10 +85,10 @@ def load_data_file(name: str) -> Any:
 
 
 def _tag(row: Mapping[str, Any]) -> Tag:
-    tag_id = stable_id("activitytag", row["code"])
+    tag_id = stable_tag_id("activitytag", row["code"])
     sub_tags = (
         SubTag(
-            stable_id("activitysubtag", sub["code"]),
+            stable_tag_id("activitysubtag", sub["code"]),
             tag_id,
             sub["code"],
             sub["name"],

@@ -19,7 +19,7 @@ routes = Routes("Activity tags")
 @routes.get("/v1/activity-tags", key=PUBLISHABLE, scope="activities:read")
 async def list_activity_tags(call: ApiCall, query: ActivityTagsQuery) -> ListResponse[ActivityTagOut]:
     """List all activity tags with their sub-tags, in one page."""
-    return call.whole_list(service.list_tags(), lambda tag: activity_tag_out(call.tx, tag), query)
+    return call.unpaged_list_response(service.list_tags(), lambda tag: activity_tag_out(call.tx, tag), query)
 
 
 @routes.get("/v1/activity-tags/{id}", key=PUBLISHABLE, scope="activities:read")

@@ -1,6 +1,6 @@
 """Activity tags on the wire (settled 4 and 8)."""
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import VERSION, SubTag, Tag
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord, UnpagedQuery
@@ -34,7 +34,7 @@ class ActivityTagOut(ResponseRecord, object_name="activity_tag"):
 
 def activity_tag_out(tx: Tx, tag: Tag) -> ActivityTagOut:
     """The answer for one tag."""
-    at = iso(VERSION)
+    at = iso_timestamp(VERSION)
     return ActivityTagOut(
         id=tx.ids.text("activitytag", tag.id),
         name=tag.name,

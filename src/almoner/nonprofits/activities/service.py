@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities import rules, suggestions
 from almoner.nonprofits.activities.domain import TAGS, AssignedTags, Tag
-from almoner.nonprofits.activities.suggestions import Suggestion
+from almoner.nonprofits.activities.suggestions import SubTagSuggestion
 from almoner.nonprofits.registers.domain import RegisterEntry
 
 
@@ -32,7 +32,7 @@ def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
     return rules.rules_matching_name(registry_code, name)
 
 
-def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[Suggestion]:
+def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[SubTagSuggestion]:
     """Sub-tags for a reviewer to look at, the likeliest first: nothing is tagged by them.
 
     From its name, and what a body says that it does and is for.

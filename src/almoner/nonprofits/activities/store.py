@@ -25,7 +25,7 @@ class TaggedOrganisation:
     record: dict[str, Any] | None
 
 
-async def list_page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
+async def lock_organisations_page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """The next published bodies by id, held until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.
@@ -61,7 +61,7 @@ def _tagged_organisation(row: Record) -> TaggedOrganisation:
     )
 
 
-async def insert(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
+async def insert_retagging_run(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
     """Begin to go through all bodies."""
     await tx.execute(
         "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
@@ -71,7 +71,7 @@ async def insert(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
     )
 
 
-async def update_progress(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
+async def update_retagging_progress(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
     """How far it is."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
@@ -82,7 +82,7 @@ async def update_progress(tx: Tx, _: AllPartners, application: RetaggingRun) -> 
     )
 
 
-async def insert_load(tx: Tx, _: AllPartners, load_id: UUID, registry_id: UUID) -> None:
+async def insert_retagging_load(tx: Tx, _: AllPartners, load_id: UUID, registry_id: UUID) -> None:
     """What stands for the changes of one registry's bodies among the loads; no file came with it."""
     await tx.execute(
         """
@@ -97,7 +97,9 @@ async def insert_load(tx: Tx, _: AllPartners, load_id: UUID, registry_id: UUID) 
     )
 
 
-async def update_tags(tx: Tx, _: AllPartners, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]) -> None:
+async def update_organisation_tags(
+    tx: Tx, _: AllPartners, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]
+) -> None:
     """Tag these bodies anew, and keep what they were tagged before. Each with the load that stands for it."""
     rows = [
         {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}

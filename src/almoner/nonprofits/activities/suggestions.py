@@ -31,7 +31,7 @@ _AGAIN: Final = re.compile(r"(?<=\))[+*]")
 _A_FEW_TIMES: Final = {"+": "{1,8}", "*": "{0,8}"}
 
 
-class Suggestion(NamedTuple):
+class SubTagSuggestion(NamedTuple):
     """A sub-tag by its code. ``score`` is about the share of bodies like this one that have it.
 
     ``reasons`` are what weighed most: ``church`` (a word), ``name: choir`` (a word of the name), ``like Music`` (the
@@ -43,14 +43,14 @@ class Suggestion(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Features(NamedTuple):
+class TextFeatures(NamedTuple):
     """Of a text: how much each word and each matched expression counts, before words are weighed by rarity."""
 
     words: Mapping[str, float]
     matches: Mapping[str, float]
 
 
-def extract_features(name: str, activities: str, objects: str) -> Features:
+def extract_features(name: str, activities: str, objects: str) -> TextFeatures:
     """The features of one body. A word of the name counts twice: everywhere, and as ``name: word``."""
     parts = {"name": name, "activities": activities[:_MOST_CHARACTERS], "objects": objects[:_MOST_CHARACTERS]}
     counts: dict[str, int] = {}
@@ -60,7 +60,7 @@ def extract_features(name: str, activities: str, objects: str) -> Features:
             counts[word] = counts.get(word, 0) + 1
             if part == "name":
                 of_name[f"name: {word}"] = 1.0
-    return Features({word: 1 + log(n) for word, n in counts.items()} | of_name, _matches(parts))
+    return TextFeatures({word: 1 + log(n) for word, n in counts.items()} | of_name, _matches(parts))
 
 
 def _words(text: str) -> list[str]:
@@ -132,13 +132,13 @@ class ModelWeights(NamedTuple):
     rarity: Mapping[str, float]
     of: Mapping[str, Mapping[str, float]]
 
-    def weighted_features(self, found: Features) -> dict[str, float]:
+    def weigh_features(self, found: TextFeatures) -> dict[str, float]:
         """The features as they are weighed: known words, together of length 1, and matches."""
         words = {word: count * rarity for word, count in found.words.items() if (rarity := self.rarity.get(word))}
         length = sqrt(sum(value * value for value in words.values())) or 1.0
         return {word: value / length for word, value in words.items()} | dict(found.matches)
 
-    def scores(self, vector: Mapping[str, float]) -> dict[str, float]:
+    def sub_tag_scores(self, vector: Mapping[str, float]) -> dict[str, float]:
         """The score of each sub-tag that was learnt."""
         scores = dict(self.intercepts)
         for feature, value in vector.items():
@@ -148,13 +148,13 @@ class ModelWeights(NamedTuple):
 
 
 @cache
-def load_weights() -> ModelWeights:
+def load_model_weights() -> ModelWeights:
     """The shipped ones, read when first asked for."""
     packed = files("almoner.nonprofits.activities").joinpath("weights.json.gz").read_bytes()
-    return parse_weights(json.loads(gzip.decompress(packed)))
+    return parse_model_weights(json.loads(gzip.decompress(packed)))
 
 
-def parse_weights(read: Mapping[str, Any]) -> ModelWeights:
+def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
     """Weights as their file holds them: whole numbers over ``scale``, for pairs of a sub-tag's place and a weight.
 
     Places are differences to the one before.
@@ -171,13 +171,13 @@ def parse_weights(read: Mapping[str, Any]) -> ModelWeights:
 
 def suggest_sub_tags(
     name: str, activities: str = "", objects: str = "", *, received: ModelWeights | None = None
-) -> list[Suggestion]:
+) -> list[SubTagSuggestion]:
     """Sub-tags for a body by its name and by what it says that it does and is for, the likeliest first."""
-    known = received or load_weights()
-    vector = known.weighted_features(extract_features(name, activities, objects))
-    likely = [(score, code) for code, score in known.scores(vector).items() if score >= known.threshold]
+    known = received or load_model_weights()
+    vector = known.weigh_features(extract_features(name, activities, objects))
+    likely = [(score, code) for code, score in known.sub_tag_scores(vector).items() if score >= known.threshold]
     return [
-        Suggestion(code, round(min(score, 1.0), 3), _top_reasons(known, vector, code))
+        SubTagSuggestion(code, round(min(score, 1.0), 3), _top_reasons(known, vector, code))
         for score, code in sorted(likely, reverse=True)
         if code in SUB_TAGS
     ]

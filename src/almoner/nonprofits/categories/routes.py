@@ -29,9 +29,9 @@ routes = Routes("Categories")
 @routes.get("/v1/categories", key=PUBLISHABLE, scope="categories:read")
 async def list_categories(call: ApiCall, query: CategoriesQuery) -> ListResponse[CategoryOut]:
     """List categories."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.listing(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: category_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/categories", key=SECRET, scope="categories:write", errors=(CategoryNameTaken,))
@@ -68,13 +68,13 @@ async def delete_category(call: ApiCall, id: CategoryId) -> None:
 )
 async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:
     """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
-    await service.set_image(call.tx, call.partner, id, images.image_of(upload))
+    await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
 
 
 @routes.put("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write", empty=200)
 async def add_organisation_to_category(call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId) -> None:
     """Add an organisation to a category; doing it again changes nothing."""
-    await service.add_member(call.tx, call.partner, category_id, organisation_id)
+    await service.add_organisation(call.tx, call.partner, category_id, organisation_id)
 
 
 @routes.delete("/v1/categories/{categoryId}/{organisationId}", key=SECRET, scope="categories:write")
@@ -82,4 +82,4 @@ async def remove_organisation_from_category(
     call: ApiCall, category_id: CategoryId, organisation_id: OrganisationId
 ) -> None:
     """Remove an organisation from a category."""
-    await service.remove_member(call.tx, call.partner, category_id, organisation_id)
+    await service.remove_organisation(call.tx, call.partner, category_id, organisation_id)

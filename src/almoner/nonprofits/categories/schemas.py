@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from almoner.kit.patch import UNSET
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
@@ -62,5 +62,5 @@ def category_out(tx: Tx, category: Category) -> CategoryOut:
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
         image_url=media.media_url(tx.links, category.image_key),
-        created_at=iso(category.created_at),
+        created_at=iso_timestamp(category.created_at),
     )

@@ -84,17 +84,17 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> None:
         raise NotFound
 
 
-async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
     """Put an organisation into a category; twice is once. Raises NotFound for either id."""
     await _lock(tx, partner, category_id)
-    if not await store.add_member(tx, partner, category_id, organisation_id):
+    if not await store.add_organisation(tx, partner, category_id, organisation_id):
         raise NotFound
 
 
-async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
     """Take an organisation out of a category, if it is in it. Raises NotFound for the category."""
     await get(tx, partner, category_id)
-    await store.remove_member(tx, partner, category_id, organisation_id)
+    await store.remove_organisation(tx, partner, category_id, organisation_id)
 
 
 async def _lock(tx: Tx, partner: Partner, category_id: UUID) -> Category:

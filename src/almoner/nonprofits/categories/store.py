@@ -72,7 +72,7 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
 
 async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
     """One page of the partner's categories in reading order, and the total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select {_COLUMNS}, total from (select count(*) as total from category where partner_id = $1) counted
@@ -108,7 +108,7 @@ async def list_by_organisation(
     return found
 
 
-async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> bool:
+async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> bool:
     """Put an organisation that the partner may see into a category; False when there is none such. Twice is once."""
     return bool(
         await tx.fetchval(
@@ -130,7 +130,7 @@ async def add_member(tx: Tx, partner: Partner, category_id: UUID, organisation_i
     )
 
 
-async def remove_member(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
+async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
     """Take an organisation out of a category, by the id of any of its records."""
     await tx.execute(
         """

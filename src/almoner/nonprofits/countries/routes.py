@@ -14,4 +14,4 @@ routes = Routes("Countries")
 async def list_countries(call: ApiCall, query: CountriesQuery) -> ListResponse[CountryOut]:
     """List all countries in the order of their codes, in one page."""
     rows = await service.list_all(call.tx, query.has_registry)
-    return call.whole_list(rows, country_out, query)
+    return call.unpaged_list_response(rows, country_out, query)

@@ -106,7 +106,7 @@ class NumberStatus:
     standing: LegalStatus
 
 
-def status_of_listed(reported: SourceReport) -> LegalStatus:
+def status_of_listed_organisation(reported: SourceReport) -> LegalStatus:
     """The standing of a body whose register itself says registered or removed."""
     return LegalStatus((_check_listing(reported),))
 

@@ -15,10 +15,10 @@ _BATCH: Final = 2_000
 _FIRST: Final = UUID(int=0)
 
 
-async def status_of(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
+async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
     """How a body stands, with its reasons; None for one that no register lists."""
     sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
-    subject = await store.find(tx, ALL_PARTNERS, organisation_id, [source.code for source in sources])
+    subject = await store.find_subject(tx, ALL_PARTNERS, organisation_id, [source.code for source in sources])
     if subject is None or subject.source is None:
         return None
     return await _evaluate(tx, registry_id, subject, sources, _reports_of(subject, sources))
@@ -27,7 +27,9 @@ async def status_of(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalSt
 async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> NumberStatus:
     """What is said of a number, by whichever sources tell of it, and how it stands: also of one that none lists."""
     sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
-    subject = await store.find_by_number(tx, ALL_PARTNERS, registry_id, number_key, [source.code for source in sources])
+    subject = await store.get_subject_by_number(
+        tx, ALL_PARTNERS, registry_id, number_key, [source.code for source in sources]
+    )
     reported = _reports_of(subject, sources)
     lister = reported.get(subject.source or "") or next(
         (reported[source.code] for source in sources if source.lists), None
@@ -52,7 +54,7 @@ async def _evaluate(
     """The standing of a subject whose source is known."""
     assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
-        return domain.status_of_listed(reported[subject.source])
+        return domain.status_of_listed_organisation(reported[subject.source])
     codes = [source.code for source in sources]
     central = None
     if domain.is_subordinate(reported[domain.BMF].first) and subject.group_key is not None:
@@ -61,7 +63,7 @@ async def _evaluate(
     return domain.status_of_us_organisation(reported, central)
 
 
-async def find_overrides(tx: Tx, registry_id: UUID) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
+async def find_status_overrides(tx: Tx, registry_id: UUID) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
     """What overrules the listing of bodies, batch by batch: of those of which it is not known yet.
 
     None where nothing does any more. The central body of a group does not bear on it and is not asked.

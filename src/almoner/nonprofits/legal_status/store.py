@@ -66,13 +66,13 @@ _SUBJECT: Final = """
 """
 
 
-async def find(tx: Tx, _: AllPartners, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
+async def find_subject(tx: Tx, _: AllPartners, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
     """One body with what these sources say of it."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
 
 
-async def find_by_number(
+async def get_subject_by_number(
     tx: Tx, _: AllPartners, registry_id: UUID, number_key: str, codes: Sequence[str]
 ) -> StatusSubject:
     """A published body by its number with what these sources say of it; of a number without one, what they say."""

@@ -83,7 +83,7 @@ def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
     return circling
 
 
-def choose_principals(
+def choose_principal_records(
     pairs: Iterable[tuple[UUID, UUID]], organisations: Mapping[UUID, PrincipalCandidate]
 ) -> dict[UUID, UUID]:
     """For every record that another one answers for, that other one.

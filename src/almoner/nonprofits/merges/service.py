@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import SuccessionKind
-from almoner.nonprofits.merges.store import FieldChange, LinkRow, StatusOverride
+from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
@@ -38,35 +38,35 @@ async def replace_links(
         one, other = _key(link.registry_code, link.number), _key(link.to_registry_code, link.to_number)
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
-            rows.append(LinkRow(link.part, link.kind, of, one, to, other, link.at))
+            rows.append(KeyedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
     await store.replace_links(tx, ALL_PARTNERS, source, load_id, day, sorted(parts), rows)
 
 
 def _key(registry_code: str, number: str) -> str | None:
-    return registries_domain.stored_key(registry_code, number)
+    return registries_domain.parse_stored_number_key(registry_code, number)
 
 
-async def count_ambiguous(tx: Tx, source: str) -> int:
+async def count_ambiguous_links(tx: Tx, source: str) -> int:
     """How many links of a source are kept and join nothing, since they or others contradict them."""
-    return await store.count_ambiguous(tx, ALL_PARTNERS, source)
+    return await store.count_ambiguous_links(tx, ALL_PARTNERS, source)
 
 
-async def revert_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> None:
+async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> None:
     """Undo what a load did to links; ``by_load_id`` is the load that undoes it."""
-    await store.revert_load(tx, ALL_PARTNERS, load_id, by_load_id)
+    await store.revert_links_of_load(tx, ALL_PARTNERS, load_id, by_load_id)
 
 
-async def apply_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> None:
+async def apply_links_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> None:
     """Bring organisations in line with what all sources say, after a load merged its own.
 
     Successors and standing say who is active; branches and the records that answer for others follow from that. What
     changes is told in the history of the load, and its followers hear of it.
     """
-    await store.get_for_update(tx, ALL_PARTNERS)
+    await store.lock_links(tx, ALL_PARTNERS)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
     await _apply_successors(tx, load_id, day)
-    async for judged in legal_status.find_overrides(tx, registry_id):
-        known = await store.status_overrides(tx, ALL_PARTNERS, list(judged)) if judged else []
+    async for judged in legal_status.find_status_overrides(tx, registry_id):
+        known = await store.list_status_overrides(tx, ALL_PARTNERS, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
             for row in known
@@ -77,13 +77,13 @@ async def apply_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: 
     await store.update_branches(tx, ALL_PARTNERS, registry_id, load_id, day)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
     await _apply_principals(tx, load_id, day)
-    await organisations.schedule_notifications(tx, load_id)
+    await organisations.schedule_load_notifications(tx, load_id)
     await outbox.emit(tx, None, CHANGED, RegisterChanged(registry_id, load_id))
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime) -> None:
     found = domain.resolve_successors(await store.list_successions(tx, ALL_PARTNERS))
-    known = await store.overridden_by(tx, ALL_PARTNERS, _ENDINGS, list(found))
+    known = await store.list_overridden_organisations(tx, ALL_PARTNERS, _ENDINGS, list(found))
     changed = []
     for row in known:
         successor = found.get(row.id)
@@ -109,7 +109,7 @@ async def _apply_overrides(
             one, other = getattr(before, field), getattr(after, field)
             if one != other:
                 reported.append(FieldChange(before.id, field, one, other, kind))
-    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, reported)
+    await store.insert_field_changes(tx, ALL_PARTNERS, load_id, day, reported)
 
 
 def _reversal_kind(before: StatusOverride) -> str:
@@ -118,21 +118,21 @@ def _reversal_kind(before: StatusOverride) -> str:
 
 async def _apply_principals(tx: Tx, load_id: UUID, day: datetime) -> None:
     pairs = await store.list_duplicate_pairs(tx, ALL_PARTNERS)
-    known: Mapping[UUID, UUID] = await store.list_principals(tx, ALL_PARTNERS)
+    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, ALL_PARTNERS)
     bodies = (
-        await store.load_candidates(tx, ALL_PARTNERS, list({member for pair in pairs for member in pair}))
+        await store.list_principal_candidates(tx, ALL_PARTNERS, list({member for pair in pairs for member in pair}))
         if pairs
         else {}
     )
-    found = domain.choose_principals(pairs, bodies)
+    found = domain.choose_principal_records(pairs, bodies)
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]
     if not changed:
         return
-    await store.set_principals(tx, ALL_PARTNERS, changed, day)
+    await store.set_principal_records(tx, ALL_PARTNERS, changed, day)
     reported = [
         FieldChange(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
         for one, principal in changed
     ]
-    await store.insert_changes(tx, ALL_PARTNERS, load_id, day, reported)
+    await store.insert_field_changes(tx, ALL_PARTNERS, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
         await organisations.emit_display_changed(tx, left)  # nothing of its own row changed, but it answers for fewer

@@ -13,7 +13,7 @@ _LOCK: Final = 0x616C6D6C
 
 
 @dataclass(frozen=True, slots=True)
-class LinkRow:
+class KeyedRegisterLink:
     """A link with the keys of its numbers, as a part of a source says it. ``at``: when it happened."""
 
     part: str
@@ -47,7 +47,7 @@ class FieldChange:
     kind: str
 
 
-async def get_for_update(tx: Tx, _: AllPartners) -> None:
+async def lock_links(tx: Tx, _: AllPartners) -> None:
     """One at a time: links go across registries, and loads of two may end together."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
@@ -71,7 +71,13 @@ _GIVEN: Final = """
 
 
 async def replace_links(
-    tx: Tx, _: AllPartners, source: str, load_id: UUID, day: datetime, parts: Sequence[str], rows: Sequence[LinkRow]
+    tx: Tx,
+    _: AllPartners,
+    source: str,
+    load_id: UUID,
+    day: datetime,
+    parts: Sequence[str],
+    rows: Sequence[KeyedRegisterLink],
 ) -> None:
     """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin."""
     given = (
@@ -115,7 +121,7 @@ async def replace_links(
     )
 
 
-async def revert_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> None:
+async def revert_links_of_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> None:
     """Undo what a load did to links: what it brought never stood, what it ended stands on."""
     await tx.execute(
         "update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null",
@@ -146,7 +152,7 @@ async def list_duplicate_pairs(tx: Tx, _: AllPartners) -> list[tuple[UUID, UUID]
     return [(row["id"], row["other"]) for row in rows]
 
 
-async def count_ambiguous(tx: Tx, _: AllPartners, source: str) -> int:
+async def count_ambiguous_links(tx: Tx, _: AllPartners, source: str) -> int:
     """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
     return int(
         await tx.fetchval(
@@ -159,7 +165,9 @@ async def count_ambiguous(tx: Tx, _: AllPartners, source: str) -> int:
     )
 
 
-async def load_candidates(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, PrincipalCandidate]:
+async def list_principal_candidates(
+    tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]
+) -> dict[UUID, PrincipalCandidate]:
     """What decides which record answers."""
     rows = await tx.fetch(
         """
@@ -171,7 +179,7 @@ async def load_candidates(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUI
     return {row["id"]: PrincipalCandidate(*row) for row in rows}
 
 
-async def list_principals(tx: Tx, _: AllPartners) -> dict[UUID, UUID]:
+async def list_principal_records(tx: Tx, _: AllPartners) -> dict[UUID, UUID]:
     """The records that another one answers for now."""
     rows = await tx.fetch("select id, same_as from organisation where same_as is not null")
     return {row["id"]: row["same_as"] for row in rows}
@@ -207,7 +215,9 @@ _CARRY_BRANDING: Final = """
 """
 
 
-async def set_principals(tx: Tx, _: AllPartners, found: Sequence[tuple[UUID, UUID | None]], day: datetime) -> None:
+async def set_principal_records(
+    tx: Tx, _: AllPartners, found: Sequence[tuple[UUID, UUID | None]], day: datetime
+) -> None:
     """Point records to the one that answers for them.
 
     Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
@@ -241,7 +251,7 @@ _OVERRULED: Final = """
 """
 
 
-async def overridden_by(
+async def list_overridden_organisations(
     tx: Tx, _: AllPartners, kinds: Sequence[SuccessionKind], ids: Sequence[UUID]
 ) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
@@ -258,7 +268,7 @@ async def overridden_by(
     return [StatusOverride(*row) for row in rows]
 
 
-async def status_overrides(tx: Tx, _: AllPartners, ids: Sequence[UUID]) -> list[StatusOverride]:
+async def list_status_overrides(tx: Tx, _: AllPartners, ids: Sequence[UUID]) -> list[StatusOverride]:
     """Whether these bodies are overruled."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
     return [StatusOverride(*row) for row in rows]
@@ -281,7 +291,9 @@ async def set_status_overrides(tx: Tx, _: AllPartners, found: Sequence[StatusOve
     )
 
 
-async def insert_changes(tx: Tx, _: AllPartners, load_id: UUID, day: datetime, reported: Sequence[FieldChange]) -> None:
+async def insert_field_changes(
+    tx: Tx, _: AllPartners, load_id: UUID, day: datetime, reported: Sequence[FieldChange]
+) -> None:
     """Add to the history."""
     await tx.executemany(
         """

@@ -3,7 +3,7 @@
 from typing import Final
 
 from almoner.nonprofits.organisations.store_index import EXPECTED_VALUES, SEARCH_COLUMNS
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _WORDS_OF: Final = " + ".join(
     f"case {column} when '' then 0 else length({column}) - length(replace({column}, ' ', '')) + 1 end"
@@ -11,7 +11,7 @@ _WORDS_OF: Final = " + ".join(
 )
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "organisations.followers_are_told",
         "An hour after a load, everybody who follows an organisation that it changed has been told",
         "See that a worker runs; a job `organisations.tell` that died says why in its last_error",
@@ -21,7 +21,7 @@ checks: Final = (
         where t.completed_at is null and l.loaded_at < (select at from moment) - interval '1 hour'
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "organisations.joined_on_certain_evidence",
         "A record answers for another only where a link says so that no other link contradicts",
         "Load the source of the links again: every load joins and parts anew what links say",
@@ -38,7 +38,7 @@ checks: Final = (
         )
         """,
     ),
-    Check(  # each table is read once, and one number of it compared: seconds for millions of bodies
+    ConsistencyCheck(  # each table is read once, and one number of it compared: seconds for millions of bodies
         "organisations.found_as_they_are",
         "What search reads of the bodies of a register is what they are: names, words, state, tags",
         "Mend it with almoner organisations reindex, and find out who wrote past the service to these tables",
@@ -55,7 +55,7 @@ checks: Final = (
         where (bodies.n, bodies.told) is distinct from (sought.n, sought.told)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "organisations.words_are_counted",
         "Every word of a body is known to search, as often as bodies have it",
         "Count them anew with almoner organisations reindex",

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from almoner.nonprofits.countries.domain import currency_of
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
-from almoner.nonprofits.organisations.normalisation import search_terms as search_terms
-from almoner.nonprofits.organisations.normalisation import search_text as search_text
+from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
+from almoner.nonprofits.organisations.normalisation import normalise_search_text as normalise_search_text
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]
 ChangeKind = Literal[
@@ -116,7 +116,11 @@ class Organisation:
     @property
     def donation_currencies(self) -> tuple[str, ...]:
         """The currencies of donations that it can receive; none when it cannot receive any."""
-        return receivable_currencies(self.country_code) if can_receive_donations(self.types, active=self.active) else ()
+        return (
+            donation_currencies_of_country(self.country_code)
+            if can_receive_donations(self.types, active=self.active)
+            else ()
+        )
 
 
 class RegistryNumberTaken(Exception):
@@ -183,7 +187,7 @@ _KINDS: Final[dict[str, ChangeKind]] = {
 }
 
 
-def record_as_of(
+def organisation_as_of(
     organisation: Organisation, changes: Iterable[OrganisationChange], day: datetime
 ) -> Organisation | None:
     """The record as it stood after the data of ``day``; None when it was not known yet.
@@ -255,7 +259,7 @@ def can_receive_donations(types: tuple[OrganisationType, ...], *, active: bool) 
     return active and "nonprofit" in types
 
 
-def receivable_currencies(country_code: str) -> tuple[str, ...]:
+def donation_currencies_of_country(country_code: str) -> tuple[str, ...]:
     """The currency of the organisation's country first, then US dollar, euro and pound sterling."""
     own = currency_of(country_code)
     return tuple(dict.fromkeys((own, *WORLD_CURRENCIES) if own else WORLD_CURRENCIES))

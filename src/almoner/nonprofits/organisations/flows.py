@@ -29,7 +29,7 @@ RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
 """Says who had it done, in the transaction that ends it."""
 
 
-async def reindex(
+async def reindex_organisations(
     db: Database, *, batch: int = _BATCH, report: ReportProgress | None = None, record: RecordAudit | None = None
 ) -> ReindexReport:
     """Go through all bodies and all words. What is right is not touched, and searches go on.
@@ -40,7 +40,7 @@ async def reindex(
     after: UUID | None = _FIRST
     while after is not None:
         async with db.write() as tx:
-            made = await store_index.repair_batch(tx, ALL_PARTNERS, after, batch)
+            made = await store_index.repair_index_batch(tx, ALL_PARTNERS, after, batch)
         after = made.last
         done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
         if report is not None:

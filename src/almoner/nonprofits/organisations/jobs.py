@@ -15,19 +15,19 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, Result
 
 
-async def notify_load_followers(followers: Sequence[FollowerLookup], work: JobContext, job: Job) -> Result:
+async def notify_followers_of_load(followers: Sequence[FollowerLookup], work: JobContext, job: Job) -> Result:
     """Tell all followers, a batch in each transaction. Begun again, it goes on where the last commit ended."""
     load_id = UUID(job.payload["load"])
     more = True
     while more:
         async with work.db.write() as tx:
-            more = await service.notify_batch(tx, followers, load_id)
+            more = await service.notify_followers_batch(tx, followers, load_id)
     return JobDone()
 
 
 async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, events: Sequence[Event]) -> None:
     """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
-    reported = [msgspec.convert(event.record(), DisplayChanged).organisation for event in events]
+    reported = [msgspec.convert(event.event_data(), DisplayChanged).organisation for event in events]
     await service.notify_followers(tx, followers, list(dict.fromkeys(reported)))
 
 
@@ -38,4 +38,4 @@ def reactions(followers: Sequence[FollowerLookup]) -> tuple[Reaction, ...]:
 
 def handlers(followers: Sequence[FollowerLookup]) -> Mapping[str, Handler]:
     """The job, with those who name followers."""
-    return {service.NOTIFY_FOLLOWERS: partial(notify_load_followers, followers)}
+    return {service.NOTIFY_FOLLOWERS: partial(notify_followers_of_load, followers)}

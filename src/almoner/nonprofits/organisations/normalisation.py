@@ -89,12 +89,12 @@ def split_words(text: str) -> list[str]:
     return found
 
 
-def search_text(text: str | None) -> str:
+def normalise_search_text(text: str | None) -> str:
     """The words with one blank between, as they are stored."""
     return " ".join(split_words(text)) if text else ""
 
 
-def search_terms(text: str) -> tuple[str, ...]:
+def extract_search_terms(text: str) -> tuple[str, ...]:
     """The words that a text must hold to be found in a list: each once, the longest first, as fewest texts hold it."""
     return tuple(sorted(dict.fromkeys(split_words(text)), key=len, reverse=True))
 

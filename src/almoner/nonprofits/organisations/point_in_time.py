@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-async def get(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
+async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
     asked = await store.find_record(tx, scope, organisation_id)
     if asked is None:
@@ -33,7 +33,7 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Org
 
 async def _record_as_of(tx: Tx, scope: Scope, record: Organisation, day: datetime) -> Organisation | None:
     """One record by itself; None when it was not known yet."""
-    stood = domain.record_as_of(record, await store_history.list_changes(tx, scope, record.id), day)
+    stood = domain.organisation_as_of(record, await store_history.list_changes(tx, scope, record.id), day)
     if stood is None:
         return None
     listed = await store_history.was_listed_at(tx, scope, record.id, day)
@@ -42,7 +42,7 @@ async def _record_as_of(tx: Tx, scope: Scope, record: Organisation, day: datetim
 
 async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
     """Of the records that are the same body now, the one that answered before the one that was asked for was known."""
-    others = await store.principals_by_record(tx, ALL_PARTNERS, [asked.same_as or asked.id])
+    others = await store.principal_ids_by_record(tx, ALL_PARTNERS, [asked.same_as or asked.id])
     records = [await store.find_record(tx, scope, id_) for id_ in others if id_ != asked.id]
     found = [await _record_as_of(tx, scope, record, day) for record in records if record is not None]
     return min((one for one in found if one is not None), key=_rank, default=None)
@@ -56,7 +56,7 @@ def _rank(record: Organisation) -> tuple[bool, bool, datetime, str, str]:
 
 async def _with_branding(tx: Tx, scope: Scope, stood: Organisation, day: datetime) -> Organisation:
     """With its own words and images of that moment, and with the branches that it had."""
-    parent = stood.is_branch_parent or await store_history.had_branches(tx, scope, stood.id, day)
+    parent = stood.is_branch_parent or await store_history.had_branches_at(tx, scope, stood.id, day)
     shown = await store_history.branding_at(tx, scope, stood.id, day)
     if shown is None:
         return replace(stood, is_branch_parent=parent)

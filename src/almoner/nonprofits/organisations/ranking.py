@@ -60,7 +60,7 @@ class RankedResult:
     not_as_typed: tuple[str, ...]
 
     @property
-    def as_typed(self) -> bool:
+    def has_words_as_typed(self) -> bool:
         """Whether it has every needed word as it was typed."""
         return not self.not_as_typed
 
@@ -87,7 +87,7 @@ class ResultRanker:
         self._core = _core_name(query.words)
         self._known: dict[tuple[UUID, int], tuple[_SortKey, RankedResult]] = {}
 
-    def rank_all(self, candidates: Iterable[SearchCandidate]) -> list[RankedResult]:
+    def rank_candidates(self, candidates: Iterable[SearchCandidate]) -> list[RankedResult]:
         """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
 
         Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name,
@@ -95,7 +95,7 @@ class ResultRanker:
         """
         return [found for _, found in sorted(map(self._placed, candidates), key=itemgetter(0))]
 
-    def rank_one(self, candidate: SearchCandidate) -> RankedResult:
+    def rank_candidate(self, candidate: SearchCandidate) -> RankedResult:
         """How well one candidate answers."""
         return self._placed(candidate)[1]
 
@@ -112,7 +112,7 @@ class ResultRanker:
         place = (
             candidate.tier != NUMBER_TIER,
             candidate.name != self._query.text,
-            not found.as_typed,
+            not found.has_words_as_typed,
             -round(likeness / 2),
             -round(whole / 3),
             candidate.rank,
@@ -176,7 +176,7 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
     )
 
 
-def is_similar(query: SearchQuery, candidate: SearchCandidate) -> bool:
+def is_similar_name(query: SearchQuery, candidate: SearchCandidate) -> bool:
     """Whether a name that shares a word with a query is near enough to be offered."""
     return (
         fuzz.token_sort_ratio(query.text, candidate.name) >= MIN_WHOLE_SIMILARITY

@@ -27,11 +27,11 @@ MAX_NUMBERED_RESULTS: Final = 1_000
 
 async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filters) -> ListResponse[Any]:
     """The page that the cursor names."""
-    page = call.page(query)
+    page = call.requested_page(query)
     if not query.query:
         found = await service.list_page(call.tx, call.partner, filters, page)
         record = await _record_builder(call, found)
-        return call.listing(
+        return call.list_response(
             page, found.organisations, found.total, record, lambda row: (row.id.bytes,), _extra_fields(found)
         )
     start, stop = _result_range(page)
@@ -40,7 +40,7 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Filt
     )
     record = await _record_builder(call, found)
     placed = list(enumerate(found.organisations, start))
-    return call.listing(
+    return call.list_response(
         page,
         placed[::-1] if page.backwards else placed,
         found.total,
@@ -122,7 +122,7 @@ async def _categories(call: ApiCall, shown: Sequence[Organisation]) -> dict[UUID
     return await categories.list_by_organisation(call.tx, call.partner, [row.id for row in shown])
 
 
-async def respond_with_record(call: ApiCall, row: Organisation) -> OrganisationOut:
+async def respond_with_organisation(call: ApiCall, row: Organisation) -> OrganisationOut:
     """The answer for one organisation, dated by its register's data."""
     if row.data_as_of is not None:
         call.answer_headers["Data-As-Of"] = row.data_as_of.strftime("%Y-%m-%d")

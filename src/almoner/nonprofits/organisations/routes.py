@@ -63,16 +63,18 @@ async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> List
 async def get_organisation(call: ApiCall, id: OrganisationId, query: OrganisationQuery) -> OrganisationOut:
     """Retrieve an organisation, as it stands or as it stood. The header `Data-As-Of` dates its register's data."""
     if query.as_of is not None:
-        return await results.respond_with_record(call, await service.get_as_of(call.tx, call.partner, id, query.as_of))
-    return await results.respond_with_record(call, await service.get(call.tx, call.partner, id))
+        return await results.respond_with_organisation(
+            call, await service.get_as_of(call.tx, call.partner, id, query.as_of)
+        )
+    return await results.respond_with_organisation(call, await service.get(call.tx, call.partner, id))
 
 
 @routes.get("/v1/organisations/{id}/history", key=PUBLISHABLE, scope="organisations:read")
 async def list_organisation_history(call: ApiCall, id: OrganisationId, query: HistoryQuery) -> ListResponse[ChangeOut]:
     """List what its register changed in an organisation since it was first loaded."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_changes(call.tx, call.partner, id, page)
-    return call.listing(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
+    return call.list_response(page, rows, total, lambda row: change_out(call.tx, row), lambda row: (row.id,))
 
 
 @routes.get(
@@ -86,7 +88,7 @@ async def find_organisation(call: ApiCall, country_code: str, registry: str, reg
 
     A 404 tells a number that the register does not list, with `Data-As-Of`, from a register that is not loaded.
     """
-    return await results.respond_with_record(
+    return await results.respond_with_organisation(
         call, await service.get_by_number(call.tx, call.partner, country_code, registry, registry_id)
     )
 
@@ -110,6 +112,6 @@ async def list_organisation_milestones(
     query: MilestonesQuery,
 ) -> ListResponse[MilestoneOut]:
     """List the goals that an organisation publishes."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_milestones(call.tx, call.partner, id, page)
-    return call.listing(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: milestone_out(call.tx, row), lambda row: (row.id.bytes,))

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
 from almoner.nonprofits.organisations.domain import (
     Branding,
@@ -291,7 +291,7 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         types=list(row.types),
         active=row.active,
         inactive_reason=cast("InactiveReason | None", row.inactive_reason),
-        succeeded_by=tx.ids.optional("organisation", row.succeeded_by),
+        succeeded_by=tx.ids.text_or_none("organisation", row.succeeded_by),
         categories=[_category_out(tx, category) for category in categories],
         activity_sub_tags=sub_tags_out(tx, row.activities),
         logo=media.media_url(tx.deployment.links, row.logo),
@@ -304,15 +304,15 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         city=row.city,
         state=row.state,
         postcode=row.postcode,
-        registration_date=iso_or_none(row.registration_date),
+        registration_date=iso_timestamp_or_none(row.registration_date),
         currency_code=row.currency,
-        claimed_at=iso_or_none(row.claimed_at),
+        claimed_at=iso_timestamp_or_none(row.claimed_at),
         is_branch_parent=row.is_branch_parent,
-        branch_of=tx.ids.optional("organisation", row.branch_of),
+        branch_of=tx.ids.text_or_none("organisation", row.branch_of),
         country_specific_properties=CountrySpecificOut(row.usa_group_exempt),
         sources=[_source_out(tx, source) for source in row.sources],
-        created_at=iso(row.created_at),
-        updated_at=iso(row.updated_at),
+        created_at=iso_timestamp(row.created_at),
+        updated_at=iso_timestamp(row.updated_at),
     )
 
 
@@ -320,7 +320,7 @@ def _source_out(tx: Tx, source: OrganisationSource) -> SourceOut:
     return SourceOut(
         source.registry_name,
         source.registry_number,
-        iso_or_none(source.data_as_of),
+        iso_timestamp_or_none(source.data_as_of),
         source.code,
         source.unverified,
         source.is_stale(tx.now, tx.deployment.max_age),
@@ -330,7 +330,7 @@ def _source_out(tx: Tx, source: OrganisationSource) -> SourceOut:
 def with_explanation(record: OrganisationOut, placed: RankedResult | None) -> OrganisationOut:
     """The record with how it was found: by what, 0 to 100 how like the query, and whether no word was repaired."""
     why = (
-        ExplainOut(placed.found_by, round(placed.likeness), placed.as_typed, list(placed.not_as_typed))
+        ExplainOut(placed.found_by, round(placed.likeness), placed.has_words_as_typed, list(placed.not_as_typed))
         if placed
         else ExplainOut("filters", None, None, None)
     )
@@ -343,14 +343,16 @@ def _category_out(tx: Tx, category: Category) -> OrganisationCategoryOut:
         name=category.name,
         attributes=None if category.attributes is None else dict(category.attributes),
         image_url=media.media_url(tx.links, category.image_key),
-        created_at=iso(category.created_at),
+        created_at=iso_timestamp(category.created_at),
     )
 
 
 def change_out(tx: Tx, row: OrganisationChange) -> ChangeOut:
     """The answer for one change."""
     before, after = (_render_value(tx, row.field, value) for value in (row.before, row.after))
-    return ChangeOut(iso(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source)
+    return ChangeOut(
+        iso_timestamp(row.at), row.kind, _CHANGED.get(row.field, to_camel(row.field)), before, after, row.source
+    )
 
 
 def _render_value(tx: Tx, field: str, value: object) -> object:
@@ -359,7 +361,7 @@ def _render_value(tx: Tx, field: str, value: object) -> object:
     if not isinstance(value, str):
         return value
     if field == "registration_date":
-        return iso(datetime.fromisoformat(value))
+        return iso_timestamp(datetime.fromisoformat(value))
     return tx.ids.text("organisation", UUID(value)) if field in _OTHERS else value
 
 

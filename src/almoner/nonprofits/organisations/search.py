@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.store_search import (
     SearchMatches,
     SearchRequest,
 )
-from almoner.nonprofits.registries.domain import number_keys
+from almoner.nonprofits.registries.domain import possible_number_keys
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 ENOUGH_RESULTS: Final = 5
@@ -75,13 +75,13 @@ class _Search:
             found = await store_search.match_words(self.tx, self.scope, self.filters, asked, 0, MAX_RANKED)
             if asked.exceeds_count and len(found.candidates) < MAX_RANKED:
                 return await self.tried(replace(asked, exceeds_count=False))
-            self.before[asked] = _Attempt(asked, found, self.ranking.rank_all(found.candidates))
+            self.before[asked] = _Attempt(asked, found, self.ranking.rank_candidates(found.candidates))
         return self.before[asked]
 
     async def with_words(self, groups: Sequence[QueryTerm], other: str | None = None) -> _Attempt:
         """What has every word for which something stands; names that are alike, when that is one word of several."""
         needed = spelling.required_terms(groups)
-        named, elsewhere = spelling.match_all(needed, other)
+        named, elsewhere = spelling.all_terms_query(needed, other)
         near: CompareBy = "letters" if any(group.is_unmatched or group.repaired for group in groups) else "length"
         very_common = spelling.exceeds_count_limit(needed) and self.filters == Filters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
@@ -95,8 +95,10 @@ class _Search:
     async def alike(self, asked: SearchRequest) -> _Attempt:
         """Of what is found by one word of several, the names that are near the whole query, and whose number it has."""
         tried = await self.tried(replace(asked, counted=False))
-        near = [one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar(self.query, one)]
-        return _Attempt(None, SearchMatches(near, len(near)), self.ranking.rank_all(near))
+        near = [
+            one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
+        ]
+        return _Attempt(None, SearchMatches(near, len(near)), self.ranking.rank_candidates(near))
 
 
 async def search_by_text(
@@ -104,7 +106,7 @@ async def search_by_text(
 ) -> SearchResults:
     """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
     digits = sum(map(str.isdigit, text))
-    keys = tuple(number_keys(text)) if digits else ()
+    keys = tuple(possible_number_keys(text)) if digits else ()
     query = SearchQuery.parse(text)
     search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(text)))
     found = await _search_numbers(search, keys) if digits >= _DIGITS_OF_A_NUMBER else None
@@ -117,7 +119,7 @@ async def search_by_text(
     if (further := stop - max(start, len(found.placed))) > 0 and found.asked is not None:
         skip = max(start, len(found.placed))
         rest = await store_search.match_words(tx, scope, filters, found.asked, skip, further)
-        placed += [search.ranking.rank_one(candidate) for candidate in rest.candidates]
+        placed += [search.ranking.rank_candidate(candidate) for candidate in rest.candidates]
     return SearchResults(placed if best_first else placed[::-1], total, exhaustive)
 
 
@@ -129,38 +131,38 @@ def _keys_beside_a_name(text: str) -> list[str]:
         for word in (several[:MAX_QUERY_WORDS] if len(several) > 1 else ())
         if sum(map(str.isdigit, word)) >= _DIGITS_BESIDE_A_NAME and not _POSTCODE.fullmatch(word)
     ]
-    return [key for word in numbers for key in number_keys(word.strip("()[],;:#"))]
+    return [key for word in numbers for key in possible_number_keys(word.strip("()[],;:#"))]
 
 
 async def _search_numbers(search: _Search, keys: Sequence[str]) -> _Attempt | None:
     found = await store_search.match_numbers(search.tx, search.scope, search.filters, keys)
-    return _Attempt(None, found, search.ranking.rank_all(found.candidates)) if found.candidates else None
+    return _Attempt(None, found, search.ranking.rank_candidates(found.candidates)) if found.candidates else None
 
 
 async def _search_words(search: _Search) -> _Attempt:
     """The first try that is good enough, or the best of all."""
     query = search.query
-    suspected = [word for word in query.needed if spelling.is_correctable(word)]
-    words = spelling.dictionary_lookups(query)
+    suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
+    words = spelling.words_to_look_up(query)
     matched = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
-    groups = spelling.build_terms(query, matched)
+    groups = spelling.build_query_terms(query, matched)
     best = await search.with_words(groups, spelling.initials_query(query, matched))
     if not suspected or _is_good_enough(query, best, groups):
         return best
     matched = await _extend_suggestions(search, matched, groups, suspected)
-    groups = spelling.build_terms(query, matched, doubtful=True)
-    if spelling.is_affordable(spelling.required_terms(groups)):
+    groups = spelling.build_query_terms(query, matched, doubtful=True)
+    if spelling.is_affordable_query(spelling.required_terms(groups)):
         best = _better_attempt(search, best, await search.with_words(groups))
     for missing in (1, 2):
         if best.best >= ranking.confidence_threshold(query):
             break
-        if (most := spelling.match_most(spelling.required_terms(groups), missing)) is not None:
+        if (most := spelling.most_terms_query(spelling.required_terms(groups), missing)) is not None:
             best = _better_attempt(
                 search, best, await search.tried(SearchRequest(most, (), query.text, search.keys, "letters"))
             )
     if (
         best.best < ranking.confidence_threshold(query)
-        and (one_word := spelling.match_any(spelling.required_terms(groups))) is not None
+        and (one_word := spelling.any_term_query(spelling.required_terms(groups))) is not None
     ):
         best = _better_attempt(
             search, best, await search.alike(SearchRequest(one_word, (), query.text, search.keys, "letters"))
@@ -181,7 +183,7 @@ def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attemp
     several = {one.id: one for one in (*best.match.candidates, *tried.match.candidates)}
     if len(several) < MAX_RANKED and max(best.match.total, tried.match.total) < MAX_RANKED:
         found = list(several.values())
-        return _Attempt(None, SearchMatches(found, len(found)), search.ranking.rank_all(found))
+        return _Attempt(None, SearchMatches(found, len(found)), search.ranking.rank_candidates(found))
     return tried if tried.best > best.best + SIMILARITY_MARGIN or (tried.placed and not best.placed) else best
 
 

@@ -74,13 +74,13 @@ async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisatio
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
-    return await point_in_time.get(tx, scope, organisation_id, day)
+    return await point_in_time.get_as_of(tx, scope, organisation_id, day)
 
 
 async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
     """One page of what its registers changed in an organisation, and the total. Raises NotFound."""
     organisation = await get(tx, scope, organisation_id)
-    return await store_history.page_of_changes(tx, scope, organisation.id, page)
+    return await store_history.list_changes_page(tx, scope, organisation.id, page)
 
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
@@ -94,10 +94,10 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
     Raises NotFound, which tells a number that is none of that registry's, one that its data do not list (and of what
     day they are), and a registry that is not loaded.
     """
-    named = await registries.find_matching(tx, registry, country_code)
+    named = await registries.list_matching(tx, registry, country_code)
     checks = [registries_domain.check_identifier(known.code, number) for known in named]
     for known, checked in zip(named, checks, strict=True):
-        key = checked.key or registries_domain.stored_key(known.code, number)
+        key = checked.key or registries_domain.parse_stored_number_key(known.code, number)
         if key and (organisation := await store.find_by_number(tx, scope, known.id, key)):
             return organisation
     if not named:
@@ -108,14 +108,14 @@ async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, 
     raise NotFound(*doubts, *unlisted, data_as_of=min(days, default=None))
 
 
-async def find_by_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_by_number_key(tx: Tx, scope: Scope, registry_id: UUID, number_key: str) -> Organisation | None:
     """The organisation of a number's key in a registry, the published one before the partner's own."""
     return await store.find_by_number(tx, scope, registry_id, number_key)
 
 
-async def find_listed(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The record of this very number, also where another one answers for it; None where no register here has it."""
-    return await store.find_listed(tx, ALL_PARTNERS, registry_id, number_key)
+    return await store.find_record_by_number(tx, ALL_PARTNERS, registry_id, number_key)
 
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
@@ -123,7 +123,7 @@ async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     return await store.count_namesakes(tx, ALL_PARTNERS, organisation, _NAMESAKES_COUNTED)
 
 
-async def find_or_create_own(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
+async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
     """The organisation of a number for one partner: the one there is, else a new one seen by it alone (settled 5)."""
     found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     if found is None:
@@ -140,7 +140,7 @@ async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -
     on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
     can be done.
     """
-    if not await store_unlisted.is_own(tx, ALL_PARTNERS, organisation_id):
+    if not await store_unlisted.is_unpublished(tx, ALL_PARTNERS, organisation_id):
         raise NotFound
     if not await store_unlisted.publish(tx, ALL_PARTNERS, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
@@ -179,7 +179,7 @@ async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
 
 async def list_milestones(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[Milestone], int]:
     """One page of an organisation's milestones, and their total. Raises NotFound."""
-    if (found := await store.page_of_milestones(tx, scope, organisation_id, page)) is None:
+    if (found := await store.list_milestones_page(tx, scope, organisation_id, page)) is None:
         raise NotFound
     return found
 
@@ -190,15 +190,17 @@ async def resolve_filters(
     """The filters with a registry by its name, and a number in any spelling, looked up."""
     registry_ids, keys = filters.registry_ids, filters.number_keys
     if registry_name is not None:
-        named = await registries.find_matching(tx, registry_name, filters.country_code)
+        named = await registries.list_matching(tx, registry_name, filters.country_code)
         registry_ids = tuple(registry.id for registry in named)
         if registry_number is not None:
-            found = (registries_domain.stored_key(registry.code, registry_number) for registry in named)
+            found = (registries_domain.parse_stored_number_key(registry.code, registry_number) for registry in named)
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
-        keys = tuple(registries_domain.number_keys(registry_number))
+        keys = tuple(registries_domain.possible_number_keys(registry_number))
     if keys and registry_ids is not None:  # a record of another registry may answer for the number
-        registry_ids = tuple({*registry_ids, *await store.principal_registry_ids(tx, ALL_PARTNERS, registry_ids, keys)})
+        registry_ids = tuple(
+            {*registry_ids, *await store.registries_of_principal_records(tx, ALL_PARTNERS, registry_ids, keys)}
+        )
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
@@ -220,15 +222,15 @@ async def search_by_text(
     )
 
 
-async def search_best(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
+async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
     """The best results for what somebody types, of all that the scope may see."""
     return await search_by_text(tx, scope, Filters(), text, 0, count, best_first=True)
 
 
-async def schedule_notifications(tx: Tx, load_id: UUID) -> None:
+async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
     await store_history.start_notification(tx, ALL_PARTNERS, load_id)
-    await queue.enqueue(tx, NOTIFY_FOLLOWERS, {"load": str(load_id)}, unique=str(load_id))
+    await queue.enqueue_job(tx, NOTIFY_FOLLOWERS, {"load": str(load_id)}, unique=str(load_id))
 
 
 async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
@@ -236,7 +238,7 @@ async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
     await outbox.emit(tx, None, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
 
 
-async def notify_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
+async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
     """Tell the followers of some of what a load changed; False when all were told.
 
     The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
@@ -244,11 +246,13 @@ async def notify_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUI
     telling = await store_history.lock_notification(tx, ALL_PARTNERS, load_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.records_changed_by(tx, ALL_PARTNERS, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
+    changed = await store_history.records_changed_by_load(
+        tx, ALL_PARTNERS, load_id, telling.last_notified_id, _TOLD_AT_ONCE
+    )
     if not changed:
         await store_history.advance_notification(tx, ALL_PARTNERS, load_id, None)
         return False
-    before = await store_history.notified_before(tx, ALL_PARTNERS, load_id, [record for record, _ in changed])
+    before = await store_history.records_already_notified(tx, ALL_PARTNERS, load_id, [record for record, _ in changed])
     await notify_followers(tx, followers, [principal for record, principal in changed if record not in before])
     await store_history.advance_notification(tx, ALL_PARTNERS, load_id, changed[-1][0])
     return True
@@ -256,7 +260,7 @@ async def notify_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUI
 
 async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
     """Tell the followers of these how they are now, each partner once of each organisation."""
-    records = await store.principals_by_record(tx, ALL_PARTNERS, organisation_ids)
+    records = await store.principal_ids_by_record(tx, ALL_PARTNERS, organisation_ids)
     reported: dict[UUID, set[UUID]] = {}
     for followers_of in followers:
         for record, partners in (await followers_of(tx, list(records))).items():
@@ -274,7 +278,7 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
             (partner, schemas.organisation_out(tx, shown[id_], own.get(id_, []))) for id_ in sorted(ids & shown.keys())
         ]
     if events:
-        await outbox.emit_all(tx, UPDATED, events)
+        await outbox.emit_events(tx, UPDATED, events)
 
 
 async def _load_in_order(tx: Tx, scope: Scope, ids: list[UUID]) -> list[Organisation]:

@@ -115,7 +115,7 @@ def _tsquery_term(mark: str, word: str) -> str:
     return parts[0] if len(parts) == 1 else "(" + " & ".join(parts) + ")"
 
 
-def dictionary_lookups(query: SearchQuery) -> list[str]:
+def words_to_look_up(query: SearchQuery) -> list[str]:
     """The words to look up: the needed ones, other spellings of theirs, and neighbours written as one."""
     joined = ["".join(pair) for pair in pairwise(query.words)]
     return list(
@@ -125,7 +125,7 @@ def dictionary_lookups(query: SearchQuery) -> list[str]:
     )
 
 
-def is_correctable(word: str) -> bool:
+def is_correctable_word(word: str) -> bool:
     """Whether a word may be misspelt: numbers, short and very long words are taken as they stand."""
     return len(word) in CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
 
@@ -166,7 +166,7 @@ def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
     return left
 
 
-def build_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
+def build_query_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
     """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
     made = [_build_term(word, query, matched, doubtful=doubtful) for word in query.needed]
     place = {group.word: nth for nth, group in enumerate(made)}
@@ -232,7 +232,9 @@ def exceeds_count_limit(asked: Sequence[QueryTerm], above: int = UNCOUNTED_OCCUR
     return len(asked) == 1 and asked[0].weight > above
 
 
-def match_all(asked: Sequence[QueryTerm], other: str | None = None) -> tuple[QueryAlternatives, QueryAlternatives]:
+def all_terms_query(
+    asked: Sequence[QueryTerm], other: str | None = None
+) -> tuple[QueryAlternatives, QueryAlternatives]:
     """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
     rarest_first = sorted(asked, key=lambda one: one.weight)
     named = tuple(one.name_query() for one in rarest_first)
@@ -261,23 +263,23 @@ def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
     return f"'~{query.text}':*"
 
 
-def is_affordable(asked: Sequence[QueryTerm], missing: int = 0) -> bool:
+def is_affordable_query(asked: Sequence[QueryTerm], missing: int = 0) -> bool:
     """Whether names that may lack so many of the words are found soon enough: each is compared in as many ways."""
     return sum(sorted(one.weight for one in asked)[: missing + 1]) <= MAX_SCANNED_OCCURRENCES // (missing + 1)
 
 
-def match_most(asked: Sequence[QueryTerm], missing: int) -> QueryAlternatives | None:
+def most_terms_query(asked: Sequence[QueryTerm], missing: int) -> QueryAlternatives | None:
     """The ways of what lacks ``lacking`` of the groups; None with few to keep or too common ones.
 
     A place that is typed with a name is no word that the name lacks.
     """
-    if len(asked) < missing + 2 or not is_affordable(asked, missing):
+    if len(asked) < missing + 2 or not is_affordable_query(asked, missing):
         return None
     terms = [one.name_or_place_query() for one in sorted(asked, key=lambda one: one.weight)]
     return tuple(combinations(terms, len(terms) - missing))
 
 
-def match_any(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:
+def any_term_query(asked: Sequence[QueryTerm]) -> QueryAlternatives | None:
     """The way of names with one of several words that are not common; None without such.
 
     Of many words the rarest alone: a name that has one of them, and a common one, is not like all of them.

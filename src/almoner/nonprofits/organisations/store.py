@@ -127,7 +127,7 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
     return _organisation(row) if row else None
 
 
-async def find_listed(tx: Tx, _: AllPartners, registry_id: UUID, number_key: str) -> Organisation | None:
+async def find_record_by_number(tx: Tx, _: AllPartners, registry_id: UUID, number_key: str) -> Organisation | None:
     """The published record of this very number, also where another one answers for it."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
@@ -164,7 +164,7 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
     return {row["id"]: _organisation(row) for row in rows}
 
 
-async def principal_registry_ids(
+async def registries_of_principal_records(
     tx: Tx, _: AllPartners, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
     """The registries of the records that answer for those of these numbers."""
@@ -179,7 +179,7 @@ async def principal_registry_ids(
     return [row["registry_id"] for row in rows]
 
 
-async def principals_by_record(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+async def principal_ids_by_record(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """All records of these organisations, with the one that answers for each."""
     rows = await tx.fetch(
         """
@@ -213,14 +213,14 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
     )
 
 
-async def page_of_milestones(
+async def list_milestones_page(
     tx: Tx, scope: Scope, organisation_id: UUID, page: Page
 ) -> tuple[list[Milestone], int] | None:
     """One page of an organisation's milestones in reading order and their total; None when it is not seen.
 
     Those of every record of the body: what was published under one that another answers for now is the body's still.
     """
-    comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select m.id, m.amount, m.currency_code, m.reward, c.total

@@ -39,9 +39,11 @@ async def list_changes(tx: Tx, _: Scope, organisation_id: UUID) -> list[Organisa
     return [OrganisationChange(*row) for row in rows]
 
 
-async def page_of_changes(tx: Tx, _: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
+async def list_changes_page(
+    tx: Tx, _: Scope, organisation_id: UUID, page: Page
+) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of all records of an organisation in reading order, and their total."""
-    comparison, order = ("<", "desc") if page.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select shown.*, counted.total
@@ -162,7 +164,7 @@ async def merged_records_at(tx: Tx, _: Scope, organisation_id: UUID, day: dateti
     return [row["id"] for row in rows]
 
 
-async def had_branches(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool:
+async def had_branches_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool:
     """Whether a body was a branch of this one on a day."""
     return bool(
         await tx.fetchval(
@@ -203,7 +205,7 @@ async def branding_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime)
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class NotificationProgress:
     """How far the followers of what a load changed were told. ``last_notified_id``: the last organisation."""
 
     last_notified_id: UUID | None
@@ -217,14 +219,14 @@ async def start_notification(tx: Tx, _: AllPartners, load_id: UUID) -> None:
     )
 
 
-async def lock_notification(tx: Tx, _: AllPartners, load_id: UUID) -> Notification | None:
+async def lock_notification(tx: Tx, _: AllPartners, load_id: UUID) -> NotificationProgress | None:
     """How far it is, held until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
         "where load_id = $1 for no key update",
         load_id,
     )
-    return Notification(row["last_notified_id"], row["completed_at"] is not None) if row else None
+    return NotificationProgress(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
 async def advance_notification(tx: Tx, _: AllPartners, load_id: UUID, last_notified_id: UUID | None) -> None:
@@ -241,7 +243,7 @@ async def advance_notification(tx: Tx, _: AllPartners, load_id: UUID, last_notif
     )
 
 
-async def records_changed_by(
+async def records_changed_by_load(
     tx: Tx, _: AllPartners, load_id: UUID, after: UUID | None, limit: int
 ) -> list[tuple[UUID, UUID]]:
     """Records that a load changed, after one, by id: (record, the one that answers for it).
@@ -264,7 +266,7 @@ async def records_changed_by(
     return [(row["organisation_id"], row["principal"]) for row in rows]
 
 
-async def notified_before(tx: Tx, _: AllPartners, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+async def records_already_notified(tx: Tx, _: AllPartners, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
     """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
     rows = await tx.fetch(
         """

@@ -37,7 +37,7 @@ class ReindexBatch:
     repaired: int
 
 
-async def repair_batch(tx: Tx, _: AllPartners, after: UUID, limit: int) -> ReindexBatch:
+async def repair_index_batch(tx: Tx, _: AllPartners, after: UUID, limit: int) -> ReindexBatch:
     """Make what search reads of some bodies what they are. Changes of them wait meanwhile."""
     row = await tx.fetchrow(
         f"""

@@ -139,7 +139,7 @@ class _Where:
 async def list_page(tx: Tx, scope: Scope, filters: Filters, page_: Page, offset: int = 0) -> tuple[list[UUID], int]:
     """One page of ids in reading order and the total, by creation; ``offset`` skips rows where a page has a number."""
     where = _Where(scope, filters)
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"and id {comparison} {where.bind(page_.after_id)}" if page_.position else ""
     statement = f"""
         select listed.id, counted.total

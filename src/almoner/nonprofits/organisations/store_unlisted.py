@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import UniqueViolationError
 
-from almoner.nonprofits.organisations.domain import UnlistedOrganisation, search_text
+from almoner.nonprofits.organisations.domain import UnlistedOrganisation, normalise_search_text
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 
@@ -37,13 +37,13 @@ async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
         new.state,
         new.postcode,
         new.usa_group_exempt,
-        search_text(new.name),
-        search_text(place),
+        normalise_search_text(new.name),
+        normalise_search_text(place),
         tx.now,
     )
 
 
-async def is_own(tx: Tx, _: AllPartners, organisation_id: UUID) -> bool:
+async def is_unpublished(tx: Tx, _: AllPartners, organisation_id: UUID) -> bool:
     """Whether one partner sees it alone."""
     own = await tx.fetchval("select partner_id is not null from organisation where id = $1", organisation_id)
     return bool(own)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import TAGS, VERSION, ordered_sub_tags
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
@@ -29,7 +29,7 @@ class ActivitySubTagOut(ResponseRecord):
 
 def sub_tags_out(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagOut]:
     """The answer for sub-tags by code, in the order of the file. Codes that the file no longer has are left out."""
-    at = iso(VERSION)
+    at = iso_timestamp(VERSION)
     return [
         ActivitySubTagOut(
             id=tx.ids.text("activitysubtag", sub.id),

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "registers.young_enough",
         "The data of every register is younger than the greatest age that the deployment allows",
         "Load a newer file: almoner registers import. If it refreshes itself, follow docs/runbooks/registers.md",
@@ -13,7 +13,7 @@ checks: Final = (
         select code from register_source where data_as_of < (select at from moment) - max_age
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "registers.none_put_aside",
         "No load waits in quarantine: the newest of every source was good",
         "Follow docs/runbooks/registers.md: fetch the files again, or load what holds rows as it is with --force",
@@ -24,7 +24,7 @@ checks: Final = (
         )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "registers.none_kept_in_doubt",
         "The newest load of every source could read the rows of all numbers that it was compared with",
         "Show it: almoner registers show LOAD. Fetch corrected files; or, where no rejected row is of a number that is "
@@ -38,7 +38,7 @@ checks: Final = (
         )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "registers.refresh",
         "Every register that refreshes itself could be fetched",
         "Follow docs/runbooks/registers.md: what its publisher answers is said here, and in the log (register_refresh)",

@@ -172,7 +172,9 @@ UnreadableColumns = dict[str, UnreadableColumn]
 _EXAMPLES: Final = 3
 
 
-def add_unreadable(columns: UnreadableColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]) -> None:
+def add_unreadable_values(
+    columns: UnreadableColumns, column: str, rows: int, examples: Iterable[Sequence[str | int]]
+) -> None:
     """Count more rows in which a column could not be read; the first few are the examples."""
     found = columns.setdefault(column, {"rows": 0, "examples": []})
     found["rows"] += rows
@@ -219,7 +221,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is. ``share`` is of the whole work; ``seconds_left`` is None until it can be told."""
+    """How far an import is. ``share`` is of the whole work; ``estimate_seconds_left`` is None until it can be told."""
 
     stage: Literal["reading", "merging"]
     rows: int
@@ -266,7 +268,7 @@ class SourceStatus:
     quarantined: tuple[tuple[UUID, datetime, tuple[str, ...]], ...]
 
 
-def seconds_left(share: float, elapsed: float) -> float | None:
+def estimate_seconds_left(share: float, elapsed: float) -> float | None:
     """Time left at the pace so far, None before the first hundredth."""
     return elapsed / share * (1 - share) if share >= 0.01 else None
 
@@ -288,7 +290,7 @@ class LoadDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferentNumber:
+class NumberDifference:
     """One number that differs. ``fate``: in, out, changed or ignored."""
 
     number: str

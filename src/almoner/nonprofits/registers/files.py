@@ -22,7 +22,7 @@ MAX_LINE_LENGTH: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class ImportFile:
     """One file, or one member of a zip, that is to be loaded. ``facts.bytes`` are those of its content."""
 
     path: Path
@@ -54,7 +54,7 @@ class OpenFile:
                 raise ImportRefused(f"{self.name} holds a line of over a million characters: it is no such list")
             yield line
 
-    def binary(self) -> BinaryIO:
+    def open_binary(self) -> BinaryIO:
         """Its bytes, unpacked."""
         return cast("BinaryIO", self._content)
 
@@ -65,7 +65,7 @@ class OpenFile:
         self._content.close()
 
 
-def find_files(paths: Sequence[Path]) -> list[FoundFile]:
+def find_files(paths: Sequence[Path]) -> list[ImportFile]:
     """The files that the paths stand for: folders and zips by what they hold, in the order of the names.
 
     Raises ImportRefused when one cannot be read, or when two have the same content.
@@ -73,7 +73,7 @@ def find_files(paths: Sequence[Path]) -> list[FoundFile]:
     found = [one for path in paths for one in _files_at(path)]
     if not found:
         raise ImportRefused("no file was named" if not paths else f"there is no file in {paths[0]}")
-    seen: dict[bytes, FoundFile] = {}
+    seen: dict[bytes, ImportFile] = {}
     for one in found:
         if (twin := seen.setdefault(one.facts.sha256, one)) is not one:
             raise ImportRefused(
@@ -82,7 +82,7 @@ def find_files(paths: Sequence[Path]) -> list[FoundFile]:
     return found
 
 
-def _files_at(path: Path) -> Iterator[FoundFile]:
+def _files_at(path: Path) -> Iterator[ImportFile]:
     try:
         if path.is_dir():
             for inner in remote_files.list_files(path):
@@ -91,9 +91,9 @@ def _files_at(path: Path) -> Iterator[FoundFile]:
             with ZipFile(path) as archive:
                 names = [member.filename for member in remote_files.list_zip_members(archive)]
             for name in names:
-                yield FoundFile(path, name, _describe_file(path, name))
+                yield ImportFile(path, name, _describe_file(path, name))
         else:
-            yield FoundFile(path, None, _describe_file(path, None))
+            yield ImportFile(path, None, _describe_file(path, None))
     except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
         raise ImportRefused(f"{path} cannot be read ({error}): fetch it again") from error
 
@@ -119,7 +119,7 @@ def _describe_file(path: Path, member: str | None) -> LoadedFile:
 
 
 @contextmanager
-def open_file(found: FoundFile) -> Iterator[OpenFile]:
+def open_file(found: ImportFile) -> Iterator[OpenFile]:
     """A file for reading once."""
     with _content(found.path, found.member) as content:
         file = OpenFile(found.facts.name, content)
@@ -129,7 +129,7 @@ def open_file(found: FoundFile) -> Iterator[OpenFile]:
             file.close()
 
 
-def data_date_of(found: Sequence[FoundFile]) -> datetime:
+def data_date_of(found: Sequence[ImportFile]) -> datetime:
     """The day of the data: the latest one that a file or its folder names, else the day the newest was written."""
     named = [day for one in found if (day := _date_in_name(one))]
     if named:
@@ -138,7 +138,7 @@ def data_date_of(found: Sequence[FoundFile]) -> datetime:
     return written.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _date_in_name(one: FoundFile) -> datetime | None:
+def _date_in_name(one: ImportFile) -> datetime | None:
     """Of the file's own name, its archive's, then its folder's."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
     return next((day for name in names if (day := remote_files.date_in_name(name))), None)

@@ -20,16 +20,16 @@ from almoner.nonprofits.registers.domain import (
     LoadQuarantined,
     RegisterQuarantined,
     UnreadableColumns,
-    add_unreadable,
+    add_unreadable_values,
 )
-from almoner.nonprofits.registers.files import FoundFile
+from almoner.nonprofits.registers.files import ImportFile
 from almoner.nonprofits.registers.load_checks import LoadSummary
 from almoner.nonprofits.registers.merging import RecordAudit as RecordAudit
 from almoner.nonprofits.registers.merging import declare_registry as declare_registry
-from almoner.nonprofits.registers.merging import merge_load, registry_of
+from almoner.nonprofits.registers.merging import merge_load, registry_of_source
 from almoner.nonprofits.registers.ports import DatedSource, RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
-from almoner.nonprofits.registers.rollback import roll_back as roll_back
+from almoner.nonprofits.registers.rollback import roll_back_load as roll_back_load
 from almoner.nonprofits.registers.store import LoadedPart
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
@@ -59,9 +59,9 @@ async def import_files(
     found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
-        registry = await registry_of(tx, source)
+        registry = await registry_of_source(tx, source)
         await store.upsert_source(tx, ALL_PARTNERS, registry.id, source)
-        standing = await store.loaded_files(tx, ALL_PARTNERS, source.code, [one.facts.sha256 for one in found])
+        standing = await store.dates_of_loaded_files(tx, ALL_PARTNERS, source.code, [one.facts.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, standing, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
@@ -84,7 +84,7 @@ async def import_files(
     return load
 
 
-def _data_date_inside(source: RegisterSource, found: Sequence[FoundFile]) -> datetime | None:
+def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> datetime | None:
     if not isinstance(source, DatedSource):
         return None
     with ExitStack() as stack, suppress(ImportRefused):  # whoever reads them says it, and keeps it as the reason
@@ -92,7 +92,7 @@ def _data_date_inside(source: RegisterSource, found: Sequence[FoundFile]) -> dat
     return None
 
 
-def _is_new(one: FoundFile, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
+def _is_new(one: ImportFile, standing: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
     """Whether a file is not what is loaded, or says that it holds on a later day too."""
     known = standing.get(one.facts.sha256)
     return known is None or known < (as_of or files.data_date_of([one]))
@@ -111,7 +111,9 @@ def _check_data_date(db: Database, day: datetime) -> None:
         )
 
 
-async def _unchanged_load(db: Database, source: RegisterSource, registry: Registry, found: Sequence[FoundFile]) -> Load:
+async def _unchanged_load(
+    db: Database, source: RegisterSource, registry: Registry, found: Sequence[ImportFile]
+) -> Load:
     async with db.read() as tx:
         newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
         assert newest is not None  # a standing file came with one
@@ -129,26 +131,26 @@ class _ImportRun:
     source: RegisterSource
     registry: Registry
     reading_id: UUID
-    found: Sequence[FoundFile]
+    found: Sequence[ImportFile]
     data_date: datetime
     pace: ProgressReporter
 
     async def finish(self, *, force: bool) -> Load:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
-        self.pace.report_merged(0, 1)
+        self.pace.report_merge_steps(0, 1)
         await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
         read = await store_staging.list_read_files(tx, ALL_PARTNERS, reading_id)
         again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        standing = await store.loaded_parts(tx, ALL_PARTNERS, self.source.code)
+        standing = await store.list_loaded_parts(tx, ALL_PARTNERS, self.source.code)
         strays = await self._strays(parts, standing, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
-        bad = await store_staging.count_rejected(tx, ALL_PARTNERS, reading_id)
-        await store_staging.retain_numbers(
+        bad = await store_staging.count_rejected_rows(tx, ALL_PARTNERS, reading_id)
+        await store_staging.retain_rejected_numbers(
             tx, ALL_PARTNERS, reading_id, self.source.code, lists=self.source.lists_organisations
         )
         covered = [part for part in standing if part in parts]
@@ -174,8 +176,8 @@ class _ImportRun:
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
             unreadable_values=_unreadable_columns(read),
-            notes=await store_staging.list_notes(tx, ALL_PARTNERS, reading_id),
-            carried_over=0 if refused else await store_staging.count_retained(tx, ALL_PARTNERS),
+            notes=await store_staging.list_reader_notes(tx, ALL_PARTNERS, reading_id),
+            carried_over=0 if refused else await store_staging.count_retained_numbers(tx, ALL_PARTNERS),
         )
         if refused:
             await outbox.emit(tx, None, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
@@ -213,7 +215,7 @@ class _ImportRun:
         """
         left: set[str] = set()
         names = {one.facts.name for one in self.found}
-        for name, of_file in await store.parts_of_files(self.tx, ALL_PARTNERS, self.source.code):
+        for name, of_file in await store.list_parts_of_files(self.tx, ALL_PARTNERS, self.source.code):
             there = of_file & parts.keys()
             if there and (name in names or 2 * len(there) > len(of_file)):
                 left |= of_file - there
@@ -232,8 +234,10 @@ class _ImportRun:
         if covered and covered.keys() == standing.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
             if not await store_staging.contains_any_number(tx, ALL_PARTNERS, self.reading_id, probes):
-                missing = await store.recorded_numbers(tx, ALL_PARTNERS, source.code, probes)
-        numbers, gone = await store_staging.count_missing(tx, ALL_PARTNERS, self.reading_id, source.code, list(covered))
+                missing = await store.list_existing_numbers(tx, ALL_PARTNERS, source.code, probes)
+        numbers, gone = await store_staging.count_missing_numbers(
+            tx, ALL_PARTNERS, self.reading_id, source.code, list(covered)
+        )
         first = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, self.reading_id, 1)
         return LoadSummary(
             refused=tuple(one.refused for one in read if one.refused),
@@ -277,7 +281,7 @@ def _unreadable_columns(read: Sequence[FileReadResult]) -> UnreadableColumns:
     columns: UnreadableColumns = {}
     for one in read:
         for column, found in one.unreadable_values.items():
-            add_unreadable(columns, column, found["rows"], found["examples"])
+            add_unreadable_values(columns, column, found["rows"], found["examples"])
     return columns
 
 

@@ -49,15 +49,15 @@ class RegisterRefreshContext:
     telemetry: Telemetry
 
 
-async def refresh(parts: RegisterRefreshContext, work: JobContext, job: Job) -> Result:
+async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: Job) -> Result:
     """Fetch the files of a source and load them when one has changed."""
     source = str(job.payload["source"])
     planned = next((one for one in parts.plan if one.source == source), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
     async with work.db.read() as tx:
-        before = await store_refresh.find_status(tx, ALL_PARTNERS, source) or RefreshStatus(None)
-        last = await store_refresh.fetched_files_of(tx, ALL_PARTNERS, before.load_id) if before.load_id else []
+        before = await store_refresh.find_refresh_status(tx, ALL_PARTNERS, source) or RefreshStatus(None)
+        last = await store_refresh.fetched_files_of_load(tx, ALL_PARTNERS, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(parts, work.db, planned)
@@ -87,13 +87,15 @@ async def _load(
         await store_refresh.insert_fetched_files(tx, ALL_PARTNERS, load.id, fetched)
         action = "register.put_aside" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}
-        await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.source, details=data_of)
+        await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.source, details=data_of)
 
     try:
         async with db.write() as tx:
             if (entered := await flows.declare_registry(tx, planned.format)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
-                await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named)
+                await audit.record_entry(
+                    tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named
+                )
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
     except LoadQuarantined as reject_row:
         stored = reject_row.load
@@ -129,7 +131,7 @@ async def _record_attempt(
     again: timedelta | None = None,
 ) -> None:
     async with db.write() as tx:
-        await store_refresh.record_attempt(tx, ALL_PARTNERS, source, standing, reason, again)
+        await store_refresh.record_refresh_attempt(tx, ALL_PARTNERS, source, standing, reason, again)
     parts.telemetry.log(
         "register_refresh",
         db.deployment.clock.real_now(),
@@ -142,14 +144,14 @@ async def _record_attempt(
 
 def handlers(parts: RegisterRefreshContext) -> Mapping[str, Handler]:
     """The job."""
-    return {REFRESH: partial(refresh, parts)}
+    return {REFRESH: partial(refresh_source, parts)}
 
 
-async def on_quarantined(tx: Tx, events: Sequence[Event]) -> None:
+async def on_register_quarantined(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for event in events:
-        reported = msgspec.convert(event.record(), RegisterQuarantined)
+        reported = msgspec.convert(event.event_data(), RegisterQuarantined)
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
@@ -157,14 +159,14 @@ async def on_quarantined(tx: Tx, events: Sequence[Event]) -> None:
             )
 
 
-reactions: Final = (Reaction(QUARANTINED, on_quarantined),)
+reactions: Final = (Reaction(QUARANTINED, on_register_quarantined),)
 
 
 async def _enqueue(plan: Sequence[Refresh], tx: Tx) -> int:
     """Have a worker refresh what is due. The sweep itself deals with none."""
     await store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
-    due = await store_refresh.claim_due(tx, ALL_PARTNERS)
-    await queue.enqueue_all(tx, [NewJob(REFRESH, {"source": one}, lane=_LANE, unique=one) for one in due])
+    due = await store_refresh.claim_due_sources(tx, ALL_PARTNERS)
+    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"source": one}, lane=_LANE, unique=one) for one in due])
     return 0
 
 

@@ -21,7 +21,7 @@ RecordAudit = Callable[[Tx, Load], Awaitable[None]]
 _STEPS: Final = 5
 
 
-async def registry_of(tx: Tx, source: RegisterSource) -> Registry:
+async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
     """The registry whose numbers a source holds. Raises ImportRefused when it was never declared."""
     for row in await registries.list_all(tx):
         if row.code == source.registry_code:
@@ -53,34 +53,34 @@ async def merge_load(
     pace: ProgressReporter,
 ) -> Load:
     """Merge what is staged; the load with its counts."""
-    staged = store_staging.staging_table(reading_id)
+    staged = store_staging.staging_table_name(reading_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, ALL_PARTNERS, reading_id)
     known = await store_merge.has_entries(tx, ALL_PARTNERS, source.code)
     if known:
         day = load.data_as_of
-        rows, counts = await store_merge.compare_staged(
+        rows, counts = await store_merge.compare_staged_rows(
             tx, ALL_PARTNERS, source.code, staged, list(parts), source.ignored_columns, day
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
-    pace.report_merged(1, _STEPS)
+    pace.report_merge_steps(1, _STEPS)
     doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows)
     if known:
         await store_merge.end_entries(tx, ALL_PARTNERS, doing)
     inserted = await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
-    pace.report_merged(2, _STEPS)
+    pace.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
         await merge_organisations(tx, doing, known=known)
-    pace.report_merged(3, _STEPS)
+    pace.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
     await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
     await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await merges.apply_to_organisations(tx, registry_id, load.id, load.data_as_of)
-    pace.report_merged(4, _STEPS)
+    await merges.apply_links_to_organisations(tx, registry_id, load.id, load.data_as_of)
+    pace.report_merge_steps(4, _STEPS)
     added = counts.added if known else inserted
     made = replace(
         load,
@@ -90,13 +90,13 @@ async def merge_load(
         moved=counts.moved,
         removed=counts.removed,
     )
-    return replace(made, ambiguous=await merges.count_ambiguous(tx, source.code))
+    return replace(made, ambiguous=await merges.count_ambiguous_links(tx, source.code))
 
 
 async def merge_organisations(tx: Tx, doing: MergeRun, *, known: bool) -> None:
     """Organisations follow from the entries that differ. ``known``: whether there were any before."""
-    await store_merge.insert_changes(tx, ALL_PARTNERS, doing)
-    await store_merge.change_organisations(tx, ALL_PARTNERS, doing)
+    await store_merge.insert_organisation_changes(tx, ALL_PARTNERS, doing)
+    await store_merge.update_organisations(tx, ALL_PARTNERS, doing)
     await store_merge.insert_organisations(tx, ALL_PARTNERS, doing)
     if known:
         await store_merge.retire_organisations(tx, ALL_PARTNERS, doing)

@@ -30,7 +30,7 @@ class SourceFile(Protocol):
         """Its text with line ends as they are; what is no text in the encoding becomes U+FFFD."""
         ...
 
-    def binary(self) -> BinaryIO:
+    def open_binary(self) -> BinaryIO:
         """Its bytes, unpacked."""
         ...
 

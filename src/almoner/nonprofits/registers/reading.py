@@ -23,11 +23,11 @@ from almoner.nonprofits.registers.domain import (
     UnreadableColumns,
     UnreadableValue,
 )
-from almoner.nonprofits.registers.files import FoundFile, OpenFile
+from almoner.nonprofits.registers.files import ImportFile, OpenFile
 from almoner.nonprofits.registers.ports import RegisterSource, SourceRow
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
-from almoner.platform.jobs.sidecar import run_detached
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 ReportProgress = Callable[[ImportProgress], None]
 
@@ -60,23 +60,23 @@ class ProgressReporter:
     def __post_init__(self) -> None:
         self._started = self.clock_now()
 
-    def report_read(self, position: int) -> None:
+    def report_bytes_read(self, position: int) -> None:
         """So many bytes of all files are read."""
         self._report_progress("reading", _READING * (position / self.bytes if self.bytes else 1.0))
 
-    def report_merged(self, steps: int, of: int) -> None:
+    def report_merge_steps(self, steps: int, of: int) -> None:
         """So many steps of the merge are done."""
         self._report_progress("merging", _READING + (1 - _READING) * steps / of)
 
     def _report_progress(self, stage: Any, share: float) -> None:
         if self.report is not None:
             elapsed = max((self.clock_now() - self._started).total_seconds(), 1e-6)
-            left = domain.seconds_left(share, elapsed)
+            left = domain.estimate_seconds_left(share, elapsed)
             self.report(ImportProgress(stage, self.rows, self.rows / elapsed, share, left))
 
 
 async def read_files(
-    db: Database, source: RegisterSource, found: Sequence[FoundFile], day: datetime, report: ReportProgress | None
+    db: Database, source: RegisterSource, found: Sequence[ImportFile], day: datetime, report: ReportProgress | None
 ) -> tuple[UUID, ProgressReporter]:
     """Read all files that were not read before an interruption, as data of a day. Raises ImportInProgress."""
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
@@ -102,7 +102,7 @@ async def read_files(
     return reading_id, pace
 
 
-def _read_units(source: RegisterSource, found: Sequence[FoundFile]) -> list[tuple[int, Sequence[FoundFile]]]:
+def _read_units(source: RegisterSource, found: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:
     """What is read at once: all tables of an extract, or each file by itself. (position of the first file, files)."""
     return [(0, found)] if source.reads_files_together else [(place, [one]) for place, one in enumerate(found)]
 
@@ -113,7 +113,7 @@ async def _iterate_in_thread(records: Iterator[tuple[Any, ...]]) -> AsyncIterato
     def some() -> list[tuple[Any, ...]]:
         return list(islice(records, _ROWS_AT_ONCE))
 
-    while read := await run_detached(some):
+    while read := await run_in_detached_thread(some):
         for record in read:
             yield record
 
@@ -124,7 +124,7 @@ class _ReadUnit:
 
     tx: Tx
     source: RegisterSource
-    found: Sequence[FoundFile]
+    found: Sequence[ImportFile]
     place: int
     data_date: datetime
     pace: ProgressReporter
@@ -140,7 +140,9 @@ class _ReadUnit:
         refused = None
         try:
             async with self.tx.savepoint():
-                await store_staging.copy_rows(self.tx, ALL_PARTNERS, reading_id, _iterate_in_thread(self._records()))
+                await store_staging.copy_staging_rows(
+                    self.tx, ALL_PARTNERS, reading_id, _iterate_in_thread(self._records())
+                )
         except ImportRefused as error:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
@@ -164,7 +166,7 @@ class _ReadUnit:
             self.pace.rows += self.rows % _ROWS_BETWEEN_REPORTS
 
     def _report_progress(self, opened: Sequence[OpenFile]) -> None:
-        self.pace.report_read(self.before + sum(file.position for file in opened))
+        self.pace.report_bytes_read(self.before + sum(file.position for file in opened))
 
     def _record(self, row: SourceRow, line: int) -> tuple[Any, ...] | None:
         match row:
@@ -174,17 +176,17 @@ class _ReadUnit:
                 self._unread(row.column, row.file, row.line, row.example)
                 return None
             case ReaderNote():
-                return records.staged_note(row, self.place)
+                return records.build_staged_note(row, self.place)
             case RejectedRow():
-                key = number_key(self.source.registry_code, row.number) if row.number else None
-                return records.staged_rejected_row(row._replace(number=key or row.number), self.place + row.file)
+                key = parse_number_key(self.source.registry_code, row.number) if row.number else None
+                return records.build_staged_rejected_row(row._replace(number=key or row.number), self.place + row.file)
             case RegisterLink():
                 if not self.source.lists_organisations:
                     self._count(LINKS_PART, ("number",), ())
-                return records.staged_link(row, self.place, line)
+                return records.build_staged_link(row, self.place, line)
             case UnnumberedRow():
                 self.unnumbered += 1
-                return records.staged_unnumbered_row(row, self.place + row.file)
+                return records.build_staged_unnumbered_row(row, self.place + row.file)
 
     def _entry(self, row: RegisterEntry, line: int) -> tuple[Any, ...]:
         source = self.source
@@ -194,18 +196,18 @@ class _ReadUnit:
             row = row._replace(**cleared)
             for member, text in long.items():
                 self._unread(member, 0, line, f"(a text of {len(text)} characters)")
-        record = records.record_of(row)
+        record = records.record_of_entry(row)
         new_id = self.tx.new_id() if source.lists_organisations else None
-        staged = records.staged_record(source.registry_code, row, record, new_id, self.place, line)
+        staged = records.build_staged_record(source.registry_code, row, record, new_id, self.place, line)
         if isinstance(staged, str):
             number = row.number[: records.MAX_NUMBER_LENGTH]
-            key = number_key(source.registry_code, number) or number
-            return records.staged_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
+            key = parse_number_key(source.registry_code, number) or number
+            return records.build_staged_rejected_row(RejectedRow(line, staged, number, number=key), self.place)
         self._count(row.part, record.keys(), row.facts.keys())
         return staged
 
     def _unread(self, column: str, file: int, line: int, example: str) -> None:
-        domain.add_unreadable(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
+        domain.add_unreadable_values(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
         """One more row of the part, with what it holds."""

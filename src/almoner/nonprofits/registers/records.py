@@ -12,9 +12,9 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.activities import service as activities
-from almoner.nonprofits.organisations.domain import search_text
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
-from almoner.nonprofits.registries.domain import number_key
+from almoner.nonprofits.registries.domain import parse_number_key
 
 ORGANISATION_COLUMNS: Final = (
     "registry_number",
@@ -79,7 +79,7 @@ _decode: Final = msgspec.json.Decoder().decode
 _NUL: Final = b"\\u0000"
 
 
-def record_of(entry: RegisterEntry) -> dict[str, Any]:
+def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
     """The members of an entry that hold something, and its facts: what is stored. Its part is a column beside it."""
     record: dict[str, Any] = {field: entry[place] for place, field in _KEPT if entry[place]}
     if not entry.active:
@@ -91,7 +91,7 @@ def record_of(entry: RegisterEntry) -> dict[str, Any]:
     return record
 
 
-def entry_of(part: str, record: Mapping[str, Any]) -> RegisterEntry:
+def entry_of_record(part: str, record: Mapping[str, Any]) -> RegisterEntry:
     """The entry that a stored record was made of."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
@@ -105,7 +105,7 @@ def oversized_members(entry: RegisterEntry) -> dict[str, str]:
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
 
-def staged_record(
+def build_staged_record(
     registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
     """One record for COPY in the order of ``STAGING_COLUMNS``; a sentence when it cannot be stored.
@@ -118,7 +118,7 @@ def staged_record(
     if long := [field for field, most in _LONGEST.items() if len(getattr(entry, field) or "") > most]:
         return f"its {' and '.join(long)} is longer than any that a register has"
     number = entry.number
-    key = number_key(registry_code, number) or number
+    key = parse_number_key(registry_code, number) or number
     if new_id is None:
         return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
@@ -134,7 +134,7 @@ def staged_record(
         None,
         number,
         *entry[2:_TO_PARENT],
-        (number_key(registry_code, parent) or parent) if parent else None,
+        (parse_number_key(registry_code, parent) or parent) if parent else None,
         entry.prominence,
         tags.tag_ids,
         _encode(tags.rules).decode() if tags.rules else None,
@@ -154,16 +154,16 @@ def _postcode_words(postcode: str | None) -> str:
 
 def _search_text(text: str) -> str:
     """What it is found by, without words that no index takes."""
-    words = search_text(text)
+    words = normalise_search_text(text)
     return _NO_WORD.sub("", words).strip() if len(words) > _LONGEST_WORD else words
 
 
-def staged_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
+def restage_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:
     """A record that makes no body, as it was stored."""
     return (None, 0, line, key, part, _encode(record).decode(), None, *_NO_BODY)
 
 
-def staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
+def build_staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
     """A rejected row, with its number, or else its name, in the columns of these."""
     part = None if row.lists else SUPPLEMENTARY
     return (
@@ -178,12 +178,12 @@ def staged_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]:
     )
 
 
-def staged_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
+def build_staged_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
     """What a reader says of its files."""
     return (None, place, 0, None, NOTE, "", _without_nul(note.text), *_NO_BODY)
 
 
-def staged_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
+def build_staged_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:
     """A row without a number: it is counted by its file, and its name may be one that is missing."""
     return (None, place, row.line, None, UNNUMBERED, "", "the row has no number", *_identity_columns(None, row.name))
 
@@ -201,7 +201,7 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-def staged_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
+def build_staged_link(link: RegisterLink, place: int, line: int) -> tuple[Any, ...]:
     """A link between numbers."""
     return (None, place, line, None, None, _encode(link).decode(), None, *_NO_BODY)
 

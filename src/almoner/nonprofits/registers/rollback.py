@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.nonprofits.merges import service as merges
 from almoner.nonprofits.registers import merging, records, store, store_diff, store_merge, store_staging
 from almoner.nonprofits.registers.domain import ImportRefused, Load
-from almoner.nonprofits.registers.merging import RecordAudit, registry_of
+from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress
 from almoner.nonprofits.registers.store_merge import MergeRun
@@ -15,14 +15,14 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 _AT_ONCE: Final = 5_000
 
 
-async def roll_back(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> Load:
+async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> Load:
     """Take the newest load of a source back; the load that does. Raises ImportRefused.
 
     Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
     of the changes is that of the data which are taken back, so that no day is told of these data any more.
     """
     async with db.write() as tx:
-        registry = await registry_of(tx, source)
+        registry = await registry_of_source(tx, source)
         await store.lock_registry(tx, ALL_PARTNERS, registry.id)
         newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
         if newest is None:
@@ -46,11 +46,11 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
     reading_id, _ = started
     await _stage(tx, source, reading_id, newest)
     await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
-    staged = store_staging.staging_table(reading_id)
-    rows, counts = await store_merge.compare_reverted(tx, ALL_PARTNERS, source.code, staged, newest.id)
-    await store_diff.set_rolled_back(tx, ALL_PARTNERS, newest.id)
+    staged = store_staging.staging_table_name(reading_id)
+    rows, counts = await store_merge.compare_reverted_rows(tx, ALL_PARTNERS, source.code, staged, newest.id)
+    await store_diff.mark_load_rolled_back(tx, ALL_PARTNERS, newest.id)
     await store_diff.restore_previous_parts(tx, ALL_PARTNERS, source.code, newest.id)
-    standing = await store.loaded_parts(tx, ALL_PARTNERS, source.code)
+    standing = await store.list_loaded_parts(tx, ALL_PARTNERS, source.code)
     doing = MergeRun(source.code, registry_id, load_id, newest.data_as_of, rows)
     await store_merge.end_entries(tx, ALL_PARTNERS, doing)
     await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
@@ -74,8 +74,8 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
     )
     await store.insert_load(tx, ALL_PARTNERS, registry_id, made, [], {})
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await merges.revert_load(tx, newest.id, load_id)
-    await merges.apply_to_organisations(tx, registry_id, load_id, newest.data_as_of)
+    await merges.revert_links_of_load(tx, newest.id, load_id)
+    await merges.apply_links_to_organisations(tx, registry_id, load_id, newest.data_as_of)
     await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
     return made
 
@@ -86,14 +86,14 @@ async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: Load)
     for after in range(0, total, _AT_ONCE):
         ended = await store_diff.list_ended_entries(tx, ALL_PARTNERS, after, after + _AT_ONCE)
         rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
-        await store_staging.copy_rows(tx, ALL_PARTNERS, reading_id, rows)
+        await store_staging.copy_staging_rows(tx, ALL_PARTNERS, reading_id, rows)
 
 
 def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any, line: int) -> tuple[Any, ...]:
     record = row["record"]
     if not source.lists_organisations:
-        return records.staged_stored_record(row["number_key"], row["part"], record, line)
-    entry = records.entry_of(row["part"], record)
-    staged = records.staged_record(registry_code, entry, record, tx.new_id(), 0, line)
+        return records.restage_stored_record(row["number_key"], row["part"], record, line)
+    entry = records.entry_of_record(row["part"], record)
+    staged = records.build_staged_record(registry_code, entry, record, tx.new_id(), 0, line)
     assert not isinstance(staged, str)  # it could be stored
     return staged

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
-from almoner.nonprofits.registers.domain import DifferentNumber, ImportRefused, Load, LoadDifference, SourceStatus
+from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference, SourceStatus
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
@@ -30,9 +30,9 @@ async def list_sources(tx: Tx) -> list[SourceStatus]:
     return await store.list_sources(tx, ALL_PARTNERS)
 
 
-async def unverified_sources(tx: Tx) -> frozenset[str]:
+async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     """The sources whose readers were never run on a real file."""
-    return await store.unverified_sources(tx, ALL_PARTNERS)
+    return await store.list_unverified_sources(tx, ALL_PARTNERS)
 
 
 async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
@@ -73,7 +73,7 @@ async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Lo
 
 async def compare_loads(
     tx: Tx, old: Load, new: Load, ignored: Iterable[str], rows: int
-) -> tuple[LoadDifference, list[DifferentNumber]]:
+) -> tuple[LoadDifference, list[NumberDifference]]:
     """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
     if old.source != new.source:
         raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")

@@ -49,12 +49,12 @@ async def ignored_columns_of(tx: Tx, _: AllPartners, source: str) -> list[str]:
     return list(await tx.fetchval("select ignored_columns from register_source where code = $1", source) or ())
 
 
-async def unverified_sources(tx: Tx, _: AllPartners) -> frozenset[str]:
+async def list_unverified_sources(tx: Tx, _: AllPartners) -> frozenset[str]:
     """The sources whose readers were never run on a real file."""
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
-async def loaded_parts(tx: Tx, _: AllPartners, source: str) -> dict[str, LoadedPart]:
+async def list_loaded_parts(tx: Tx, _: AllPartners, source: str) -> dict[str, LoadedPart]:
     """What is loaded of a source, by part."""
     rows = await tx.fetch(
         """
@@ -67,7 +67,7 @@ async def loaded_parts(tx: Tx, _: AllPartners, source: str) -> dict[str, LoadedP
     return {row["part"]: LoadedPart(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
 
 
-async def loaded_files(tx: Tx, _: AllPartners, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
+async def dates_of_loaded_files(tx: Tx, _: AllPartners, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
     """Those of the files that are what is loaded now, and of which day: no part of theirs was loaded again since.
 
     One that gave no rows of its own (a table of an extract) stands with its load.
@@ -87,7 +87,7 @@ async def loaded_files(tx: Tx, _: AllPartners, source: str, hashes: Sequence[byt
     return {row["sha256"]: row["data_as_of"] for row in rows}
 
 
-async def parts_of_files(tx: Tx, _: AllPartners, source: str) -> list[tuple[str, set[str]]]:
+async def list_parts_of_files(tx: Tx, _: AllPartners, source: str) -> list[tuple[str, set[str]]]:
     """(name, parts) of each file that stands."""
     rows = await tx.fetch(
         """
@@ -99,7 +99,7 @@ async def parts_of_files(tx: Tx, _: AllPartners, source: str) -> list[tuple[str,
     return [(row["name"], set(row["parts"])) for row in rows]
 
 
-async def recorded_numbers(tx: Tx, _: AllPartners, source: str, keys: Iterable[str]) -> list[str]:
+async def list_existing_numbers(tx: Tx, _: AllPartners, source: str, keys: Iterable[str]) -> list[str]:
     """Those of the numbers of which the source says something now."""
     rows = await tx.fetch(
         """

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.registers.domain import DifferentNumber, LoadDifference
-from almoner.nonprofits.registers.store_record_equality import same_but_ignored
+from almoner.nonprofits.registers.domain import LoadDifference, NumberDifference
+from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.platform.database.transactions import AllPartners, Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
@@ -29,7 +29,8 @@ _DIFFERENT = f"""
             case
                 when old.number_key is null then 'in'
                 when new.number_key is null then 'out'
-                when old.part = new.part and {same_but_ignored("old.record", "new.record", "$4::text[]")} then 'ignored'
+                when old.part = new.part
+                    and {record_equality_condition("old.record", "new.record", "$4::text[]")} then 'ignored'
                 else 'changed'
             end as fate
         from old full join new using (number_key)
@@ -82,7 +83,7 @@ async def count_differences(
 
 async def list_differences(
     tx: Tx, _: AllPartners, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
-) -> list[DifferentNumber]:
+) -> list[NumberDifference]:
     """The numbers that differ, those that came and went first."""
     rows = await tx.fetch(
         f"""
@@ -97,7 +98,7 @@ async def list_differences(
         limit,
     )
     return [
-        DifferentNumber(
+        NumberDifference(
             row["number_key"], row["fate"], row["old_part"], row["new_part"], row["old_name"], row["new_name"]
         )
         for row in rows
@@ -146,6 +147,6 @@ async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: U
     )
 
 
-async def set_rolled_back(tx: Tx, _: AllPartners, load_id: UUID) -> None:
+async def mark_load_rolled_back(tx: Tx, _: AllPartners, load_id: UUID) -> None:
     """The load counts no longer."""
     await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)

@@ -11,8 +11,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
-from almoner.nonprofits.registers.store_record_equality import same_but_ignored
-from almoner.nonprofits.registers.store_staging import staging_table
+from almoner.nonprofits.registers.store_record_equality import record_equality_condition
+from almoner.nonprofits.registers.store_staging import staging_table_name
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _SMALL: Final = 50_000
@@ -85,7 +85,7 @@ async def group_repeated_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> str:
         create temporary table register_gathered on commit drop as
         select number_key, min(part) as part,
             jsonb_build_object('rows', jsonb_agg(record::jsonb order by file_position, line))::text as record
-        from {staging_table(reading_id)} where number_key is not null group by number_key
+        from {staging_table_name(reading_id)} where number_key is not null group by number_key
         """
     )
     await tx.execute("analyze register_gathered")
@@ -114,7 +114,7 @@ _GONE_SINCE: Final = """
 """
 
 
-async def compare_staged(
+async def compare_staged_rows(
     tx: Tx, _: AllPartners, source: str, staged: str, covered: Sequence[str], ignored: Iterable[str], day: datetime
 ) -> tuple[str, MergeCounts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
@@ -132,7 +132,8 @@ async def compare_staged(
             case
                 when e.id is null then 'added'
                 when s.number_key is null then 'removed'
-                when e.part = s.part and {same_but_ignored("e.record", "s.record::jsonb", "$3::text[]")} then 'ignored'
+                when e.part = s.part
+                    and {record_equality_condition("e.record", "s.record::jsonb", "$3::text[]")} then 'ignored'
                 else 'changed'
             end as fate
         from (
@@ -157,7 +158,9 @@ async def compare_staged(
     return await _count_differences(tx, staged)
 
 
-async def compare_reverted(tx: Tx, _: AllPartners, source: str, staged: str, load_id: UUID) -> tuple[str, MergeCounts]:
+async def compare_reverted_rows(
+    tx: Tx, _: AllPartners, source: str, staged: str, load_id: UUID
+) -> tuple[str, MergeCounts]:
     """As ``compare``, for a staging that holds how things stood before a load did what it did."""
     await tx.execute(
         f"""
@@ -236,8 +239,8 @@ async def insert_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> int:
     return int(done.split()[-1])
 
 
-async def insert_changes(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
-    """What ``change_organisations`` is about to change, field by field, for the history."""
+async def insert_organisation_changes(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+    """What ``update_organisations`` is about to change, field by field, for the history."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
@@ -255,7 +258,7 @@ async def insert_changes(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     )
 
 
-async def change_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def update_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     """Bodies that were known and differ, or are listed again."""
     await tx.execute(
         f"""

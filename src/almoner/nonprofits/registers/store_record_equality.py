@@ -6,7 +6,7 @@ _BESIDE: Final = "array['facts', 'prominence']"
 """Members that say nothing of the body itself: facts are compared apart, and prominence orders results."""
 
 
-def same_but_ignored(one: str, other: str, ignored: str) -> str:
+def record_equality_condition(one: str, other: str, ignored: str) -> str:
     """A condition. ``one``, ``other``: jsonb, as stored; ``ignored``: text[] of the facts that do not count.
 
     Where several rows tell of a number, ignored facts are ignored in each of them.

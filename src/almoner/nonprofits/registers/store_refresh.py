@@ -33,7 +33,7 @@ async def insert_fetched_files(tx: Tx, _: AllPartners, load_id: UUID, fetched: S
     )
 
 
-async def fetched_files_of(tx: Tx, _: AllPartners, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
+async def fetched_files_of_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
     """(hash, publisher's date) of the files that a load was of. Others may lie here, fetched and never loaded."""
     rows = await tx.fetch(
         "select sha256, last_modified from register_fetch where load_id = $1 order by position", load_id
@@ -80,7 +80,7 @@ async def sync_schedule(tx: Tx, _: AllPartners, plan: Sequence[Refresh]) -> None
     )
 
 
-async def claim_due(tx: Tx, _: AllPartners) -> list[str]:
+async def claim_due_sources(tx: Tx, _: AllPartners) -> list[str]:
     """The sources whose time has come; each is next due after its interval."""
     rows = await tx.fetch(
         "update register_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning source", tx.now
@@ -88,13 +88,13 @@ async def claim_due(tx: Tx, _: AllPartners) -> list[str]:
     return sorted(row["source"] for row in rows)
 
 
-async def find_status(tx: Tx, _: AllPartners, source: str) -> RefreshStatus | None:
+async def find_refresh_status(tx: Tx, _: AllPartners, source: str) -> RefreshStatus | None:
     """How the last try of a source went; None when the schedule does not name it."""
     row = await tx.fetchrow("select status, failures, load_id from register_refresh where source = $1", source)
     return RefreshStatus(row["status"], row["failures"], row["load_id"]) if row else None
 
 
-async def record_attempt(
+async def record_refresh_attempt(
     tx: Tx, _: AllPartners, source: str, now: RefreshStatus, reason: str | None, again: timedelta | None = None
 ) -> None:
     """How a try went. ``again``: when to try before the interval is over."""

@@ -16,7 +16,7 @@ _NUMBERLESS: Final = f"""
 """
 
 
-def staging_table(reading_id: UUID) -> str:
+def staging_table_name(reading_id: UUID) -> str:
     """The staging of a reading; the database names it alike."""
     return f"register_staged_{reading_id.hex}"
 
@@ -58,7 +58,7 @@ async def _begin_reading(
 async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileReadResult]:
     """The files whose rows are all in staging still: a crash of the server empties it."""
     rows = await tx.fetch(
-        f"select file_position, count(*) as n from {staging_table(reading_id)} group by file_position"
+        f"select file_position, count(*) as n from {staging_table_name(reading_id)} group by file_position"
     )
     there = {row["file_position"]: row["n"] for row in rows}
     read = await list_read_files(tx, AllPartners(), reading_id)
@@ -68,7 +68,7 @@ async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileR
     lost = [one.position for one in read if one not in stored]
     if lost:
         await tx.execute(
-            f"delete from {staging_table(reading_id)} where $2::boolean or file_position = any($1::smallint[])",
+            f"delete from {staging_table_name(reading_id)} where $2::boolean or file_position = any($1::smallint[])",
             lost,
             joined,
         )
@@ -106,11 +106,11 @@ async def lock_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> bool:
     return bool(held)
 
 
-async def copy_rows(
+async def copy_staging_rows(
     tx: Tx, _: AllPartners, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
 ) -> None:
     """COPY records in the order of ``records.STAGING_COLUMNS``."""
-    await tx.copy_records(staging_table(reading_id), STAGING_COLUMNS, rows)
+    await tx.copy_records(staging_table_name(reading_id), STAGING_COLUMNS, rows)
 
 
 async def insert_read_file(tx: Tx, _: AllPartners, reading_id: UUID, read: FileReadResult) -> None:
@@ -147,7 +147,7 @@ async def reject_repeated_numbers(tx: Tx, _: AllPartners, reading_id: UUID) -> d
 
     A row that says that the organisation is active comes before one that it is not, then the first one.
     """
-    table = staging_table(reading_id)
+    table = staging_table_name(reading_id)
     if not await tx.fetchval(
         f"select exists (select from {table} where number_key is not null group by number_key having count(*) > 1)"
     ):
@@ -172,20 +172,21 @@ async def reject_repeated_numbers(tx: Tx, _: AllPartners, reading_id: UUID) -> d
     return {(row["file_position"], row["part"]): row["n"] for row in rows}
 
 
-async def count_rejected(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[int, int]:
+async def count_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[int, int]:
     """Bad rows by file."""
     rows = await tx.fetch(
         f"""
-        select file_position, count(*) as n from {staging_table(reading_id)} where {_REJECTED} group by file_position
+        select file_position, count(*) as n from {staging_table_name(reading_id)}
+        where {_REJECTED} group by file_position
         """
     )
     return {row["file_position"]: row["n"] for row in rows}
 
 
-async def list_notes(tx: Tx, _: AllPartners, reading_id: UUID) -> tuple[str, ...]:
+async def list_reader_notes(tx: Tx, _: AllPartners, reading_id: UUID) -> tuple[str, ...]:
     """What the reader says of its files."""
     rows = await tx.fetch(
-        f"select reason from {staging_table(reading_id)} where part = $1 and reason is not null", NOTE
+        f"select reason from {staging_table_name(reading_id)} where part = $1 and reason is not null", NOTE
     )
     return tuple(row["reason"] for row in rows)
 
@@ -194,7 +195,7 @@ async def list_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID, limit: in
     """The first bad rows in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select file_position, line, reason, record from {staging_table(reading_id)} where {_REJECTED}
+        select file_position, line, reason, record from {staging_table_name(reading_id)} where {_REJECTED}
         order by file_position, line limit $1
         """,
         limit,
@@ -206,7 +207,7 @@ async def list_links(tx: Tx, _: AllPartners, reading_id: UUID) -> list[RegisterL
     """The links between numbers, in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select record from {staging_table(reading_id)} where number_key is null and reason is null
+        select record from {staging_table_name(reading_id)} where number_key is null and reason is null
         order by file_position, line
         """
     )
@@ -217,7 +218,8 @@ async def contains_any_number(tx: Tx, _: AllPartners, reading_id: UUID, keys: Se
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
-            f"select exists (select from {staging_table(reading_id)} where number_key = any($1::text[]))", list(keys)
+            f"select exists (select from {staging_table_name(reading_id)} where number_key = any($1::text[]))",
+            list(keys),
         )
     )
 
@@ -230,7 +232,8 @@ async def parts_with_known_numbers(
         return set()
     rows = await tx.fetch(
         f"""
-        select distinct e.part from register_entry e join {staging_table(reading_id)} s on s.number_key = e.number_key
+        select distinct e.part from register_entry e
+        join {staging_table_name(reading_id)} s on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
         """,
         source,
@@ -239,13 +242,13 @@ async def parts_with_known_numbers(
     return {row["part"] for row in rows}
 
 
-async def retain_numbers(tx: Tx, _: AllPartners, reading_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_rejected_numbers(tx: Tx, _: AllPartners, reading_id: UUID, source: str, *, lists: bool) -> None:
     """The numbers that stay as they are known, whatever else the files say: a row of theirs was rejected.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
     nobody, this holds for numbers too of which it says nothing yet.
     """
-    table = staging_table(reading_id)
+    table = staging_table_name(reading_id)
     await tx.execute(
         f"""
         create temporary table register_held on commit drop as
@@ -274,7 +277,7 @@ async def retain_missing_numbers(
     ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
     that are published without a number raise no such doubt.
     """
-    table = staging_table(reading_id)
+    table = staging_table_name(reading_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
         return
     await tx.execute(
@@ -302,12 +305,12 @@ async def retain_missing_numbers(
     )
 
 
-async def count_retained(tx: Tx, _: AllPartners) -> int:
+async def count_retained_numbers(tx: Tx, _: AllPartners) -> int:
     """How many numbers stay as they are known."""
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
-async def count_missing(
+async def count_missing_numbers(
     tx: Tx, _: AllPartners, reading_id: UUID, source: str, covered: Sequence[str]
 ) -> tuple[int, int]:
     """How many numbers stand in parts of a source, and how many of them were not read."""
@@ -317,7 +320,7 @@ async def count_missing(
         f"""
         select count(*) as numbers, count(*) filter (where s.number_key is null) as removed
         from register_entry e
-        left join (select distinct number_key from {staging_table(reading_id)} where number_key is not null) s
+        left join (select distinct number_key from {staging_table_name(reading_id)} where number_key is not null) s
             on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
             and not exists (select from register_held h where h.number_key = e.number_key)

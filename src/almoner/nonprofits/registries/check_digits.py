@@ -52,7 +52,7 @@ _RULES: Final[Mapping[str, Callable[[str], bool]]] = {
 }
 
 
-def are_valid(code: str, key: str) -> bool | None:
+def has_valid_check_digits(code: str, key: str) -> bool | None:
     """Whether the check digits of a number of the right form are right; None where the register has none."""
     rule = _RULES.get(code)
     return None if rule is None else rule(key)

@@ -14,11 +14,11 @@ from uuid import UUID
 from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_identifier
 from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
-    format_number,
-    number_key,
-    number_keys,
+    format_registry_number,
+    parse_number_key,
     parse_org_id,
-    stored_key,
+    parse_stored_number_key,
+    possible_number_keys,
 )
 
 __all__ = [
@@ -30,14 +30,14 @@ __all__ = [
     "Registry",
     "Verdict",
     "check_identifier",
-    "format_number",
-    "has_known_format",
-    "is_named",
+    "format_registry_number",
+    "has_code_or_name",
+    "has_known_number_format",
     "missing_parts",
-    "number_key",
-    "number_keys",
+    "parse_number_key",
     "parse_org_id",
-    "stored_key",
+    "parse_stored_number_key",
+    "possible_number_keys",
 ]
 
 
@@ -90,7 +90,7 @@ class DeclaredRegistry:
     longest: int = 50
     digits: bool = False
 
-    def accepts_key(self, key: str) -> bool:
+    def accepts_number_key(self, key: str) -> bool:
         """Whether the key has the form of its numbers."""
         formed = key.isascii() and (key.isdigit() if self.digits else key.isalnum())
         return formed and self.shortest <= len(key) <= self.longest
@@ -124,12 +124,12 @@ def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(REQUIRED_PARTS.get(code, frozenset()).difference(loaded)))
 
 
-def has_known_format(code: str) -> bool:
+def has_known_number_format(code: str) -> bool:
     """Whether the form of a registry's numbers is known here; a declared one's is not."""
     return code in NUMBER_FORMATS
 
 
-def is_named(registry: Registry, text: str) -> bool:
+def has_code_or_name(registry: Registry, text: str) -> bool:
     """Whether the text is the registry's code or one of its names, in any case."""
     folded = text.strip().casefold()
     return folded in {registry.code.casefold(), registry.name.casefold(), registry.english_name.casefold()}

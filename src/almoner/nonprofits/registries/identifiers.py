@@ -37,10 +37,10 @@ def check_identifier(code: str, text: str) -> IdentifierCheck:
     """The verdict on a text as a number of the register ``code``: of one that a mapping declares, any is one."""
     if (numbering := NUMBER_FORMATS.get(code)) is None:
         return _check_declared(code, text)
-    if (key := number_formats.number_key(code, text)) is None:
+    if (key := number_formats.parse_number_key(code, text)) is None:
         return _explain_invalid(code, numbering, text)
-    written = number_formats.format_number(code, key)
-    agree = check_digits.are_valid(code, key)
+    written = number_formats.format_registry_number(code, key)
+    agree = check_digits.has_valid_check_digits(code, key)
     doubts = tuple(_warnings(code, text, key, agree=agree))
     if agree is False:
         return IdentifierCheck(
@@ -51,7 +51,7 @@ def check_identifier(code: str, text: str) -> IdentifierCheck:
 
 
 def _check_declared(code: str, text: str) -> IdentifierCheck:
-    key = number_formats.number_key(code, text) if len(text) <= MAX_CHARACTERS else None
+    key = number_formats.parse_number_key(code, text) if len(text) <= MAX_CHARACTERS else None
     if key is None:
         return IdentifierCheck("malformed", "There is no number, or the text is longer than any.")
     return IdentifierCheck("ok", "The form of this register's numbers is not known here.", key, text.strip())
@@ -75,7 +75,7 @@ def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> Identifie
         return IdentifierCheck("malformed", f"There is no number. {form}.")
     if len(text) > MAX_CHARACTERS:
         return IdentifierCheck("malformed", f"The text is longer than any number. {form}.")
-    if number_formats.is_quantity(text):
+    if number_formats.is_spreadsheet_quantity(text):
         reason = "A spreadsheet has turned the number into a quantity, which loses digits: take it from its source."
         return IdentifierCheck("malformed", reason, hints=_suggestion(code, re.sub(r"[.,]0+\s*$", "", text)))
     if spelling.without_hyphens in numbering.refused:
@@ -165,10 +165,10 @@ def _letters_for_digits(code: str, joined: str) -> str | None:
 
 
 def _is_ok(code: str, candidate: str) -> bool:
-    key = number_formats.number_key(code, candidate)
-    return key is not None and check_digits.are_valid(code, key) is not False
+    key = number_formats.parse_number_key(code, candidate)
+    return key is not None and check_digits.has_valid_check_digits(code, key) is not False
 
 
 def _suggestion(code: str, candidate: str) -> tuple[str, ...]:
-    key = number_formats.number_key(code, candidate)
-    return (f"{number_formats.format_number(code, key)}?",) if key is not None and _is_ok(code, key) else ()
+    key = number_formats.parse_number_key(code, candidate)
+    return (f"{number_formats.format_registry_number(code, key)}?",) if key is not None and _is_ok(code, key) else ()

@@ -53,7 +53,7 @@ class NumberText:
     @cached_property
     def usable(self) -> bool:
         """Whether it can be a number at all."""
-        return len(self.text) <= MAX_CHARACTERS and not is_quantity(self.text)
+        return len(self.text) <= MAX_CHARACTERS and not is_spreadsheet_quantity(self.text)
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,12 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
 _LISTS: Final = {name: code for code, numbering in NUMBER_FORMATS.items() for name in numbering.lists}
 
 
-def is_quantity(text: str) -> bool:
+def is_spreadsheet_quantity(text: str) -> bool:
     """Whether a spreadsheet has written the number as a quantity: 5.3E+08, 117357.0."""
     return _QUANTITY.fullmatch(text) is not None
 
 
-def number_key(code: str, text: str) -> str | None:
+def parse_number_key(code: str, text: str) -> str | None:
     """The key of a number in any spelling of the register ``code``; None when it is no number of that register."""
     numbering = NUMBER_FORMATS.get(code)
     if numbering is None:
@@ -222,25 +222,25 @@ def number_key(code: str, text: str) -> str | None:
     return None if key in numbering.refused else key
 
 
-def stored_key(code: str, text: str) -> str | None:
+def parse_stored_number_key(code: str, text: str) -> str | None:
     """The key by which loads keep a number: without the form of its register (a former one), the number itself.
 
     In any spelling; None for what is no number at all, and for those that were never given to anybody.
     """
     spelling, numbering = NumberText(text), NUMBER_FORMATS.get(code)
-    key = number_key(code, text)
+    key = parse_number_key(code, text)
     if key is not None or not spelling.usable or (numbering and spelling.without_hyphens in numbering.refused):
         return key
     return spelling.without_hyphens or None
 
 
-def number_keys(text: str) -> list[str]:
+def possible_number_keys(text: str) -> list[str]:
     """Every key that the text may stand for in any register, for a look-up that names none.
 
     An org-id identifier (US-EIN-530196605) stands for one register's number alone.
     """
     if (listed := parse_org_id(text)) is not None:
-        key = number_key(*listed)
+        key = parse_number_key(*listed)
         return [] if key is None else [key]
     spelling = NumberText(text)
     keys = {numbering.parse_key(spelling) for numbering in NUMBER_FORMATS.values()}
@@ -261,7 +261,7 @@ def parse_org_id(text: str) -> tuple[str, str] | None:
     return (_LISTS[name], text) if name in _LISTS else None
 
 
-def format_number(code: str, number: str) -> str:
+def format_registry_number(code: str, number: str) -> str:
     """A number as people write it: EINs with their hyphen, ABNs and CNPJs in their groups."""
     match code, len(number):
         case "IRS", 9:

@@ -20,7 +20,7 @@ routes = Routes("Registries")
 async def list_registries(call: ApiCall, query: RegistriesQuery) -> ListResponse[RegistryOut]:
     """List the registries of a country in the order of their codes, in one page."""
     rows = await service.list_by_country(call.tx, query.country_code)
-    return call.whole_list(rows, lambda row: registry_out(call.tx, row), query)
+    return call.unpaged_list_response(rows, lambda row: registry_out(call.tx, row), query)
 
 
 @routes.get("/v1/registries/{id}", key=PUBLISHABLE, scope="registries:read")

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import CountryCode, ResponseRecord, UnpagedQuery
@@ -47,10 +47,10 @@ def registry_out(tx: Tx, registry: Registry) -> RegistryOut:
         english_name=registry.english_name,
         code=registry.code,
         country_code=registry.country_code,
-        data_as_of=iso_or_none(registry.data_as_of),
+        data_as_of=iso_timestamp_or_none(registry.data_as_of),
         unverified=registry.unverified,
         sources=[
-            RegistrySourceOut(source=one.source, unverified=one.unverified, data_as_of=iso(one.data_as_of))
+            RegistrySourceOut(source=one.source, unverified=one.unverified, data_as_of=iso_timestamp(one.data_as_of))
             for one in registry.sources
         ],
     )

@@ -43,12 +43,12 @@ async def list_country_codes(tx: Tx) -> set[str]:
     return await store.list_country_codes(tx, ALL_PARTNERS)
 
 
-async def find_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
+async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
     """The registries whose id, code or name the text is, in one country or in all."""
     registry_id = tx.ids.parse("registry", text)
     return [
         registry
         for registry in await store.list_all(tx, ALL_PARTNERS)
         if (country_code is None or registry.country_code == country_code)
-        and (registry.id == registry_id or domain.is_named(registry, text))
+        and (registry.id == registry_id or domain.has_code_or_name(registry, text))
     ]

@@ -21,8 +21,8 @@ from almoner.platform.audit.heads import ChainEnd
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import BY_INDEX
-from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 GENESIS: Final = bytes(32)
@@ -91,7 +91,7 @@ def chained_hash(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes
     return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + mac + body).digest()
 
 
-class Chainer:
+class ChainBuilder:
     """``batch`` chains what waits, up to a limit; ``run`` goes on until told to stop."""
 
     def __init__(self, db: Database, telemetry: Telemetry) -> None:
@@ -144,7 +144,7 @@ class Chainer:
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
         self._telemetry.log(
-            "audit_chain_failed", self._db.deployment.clock.real_now(), **failure_fields(error), **fields
+            "audit_chain_failed", self._db.deployment.clock.real_now(), **failure_log_fields(error), **fields
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -154,9 +154,11 @@ class Chainer:
             try:
                 linked = await self.run_batch()
             except DATABASE_ERRORS as error:
-                self._telemetry.log("audit_chain_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
+                self._telemetry.log(
+                    "audit_chain_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
+                )
             if linked < _ENTRIES_OF_SCOPE:
-                await wait_for_work(stop, _LOOK_SECONDS)
+                await wait_until_set(stop, _LOOK_SECONDS)
 
 
 async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
@@ -185,7 +187,7 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
         raise RuntimeError(f"{done['linked']} of {len(places)} audit entries were there to be linked")
     if first := [end for end in started if end.sequence]:
-        await heads.sign_ends(tx, first)
+        await heads.sign_chain_ends(tx, first)
 
 
 def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], list[int], list[bytes], list[bytes]]:
@@ -197,7 +199,7 @@ def _end_columns(vault: Vault, ends: Sequence[ChainEnd]) -> tuple[list[UUID], li
     )
 
 
-async def longest_wait_seconds(tx: Tx) -> float:
+async def chain_lag_seconds(tx: Tx) -> float:
     """For how many seconds an entry has waited for its place; 0 when none does."""
     oldest: datetime | None = await tx.fetchval(
         f"""
@@ -221,7 +223,7 @@ class ChainStatus:
     signed_at: datetime | None
 
 
-async def find_chain_status(tx: Tx, scope: UUID) -> ChainStatus:
+async def get_chain_status(tx: Tx, scope: UUID) -> ChainStatus:
     """How far the chain of a scope has come."""
     row = await tx.fetchrow(
         """

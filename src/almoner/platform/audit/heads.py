@@ -48,8 +48,8 @@ class ChainEnd:
         return vault.keyed_hash("audit-chain", self.scope.bytes + self.sequence.to_bytes(8) + self.hash)
 
 
-class HeadLine(msgspec.Struct, rename="camel"):
-    """A head as it is exported. ``signature`` is that of ``message``, in base64."""
+class ExportedHead(msgspec.Struct, rename="camel"):
+    """A head as it is exported. ``signature`` is that of ``signed_message``, in base64."""
 
     scope: str
     sequence: int
@@ -57,12 +57,12 @@ class HeadLine(msgspec.Struct, rename="camel"):
     signed_at: str
     signature: str
 
-    def message(self) -> bytes:
+    def signed_message(self) -> bytes:
         """What is signed: a text of one line, made of the other fields."""
         return f"almoner audit head 1 {self.scope} {self.sequence} {self.hash} {self.signed_at}".encode()
 
 
-_lines = msgspec.json.Decoder(HeadLine)
+_lines = msgspec.json.Decoder(ExportedHead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,15 @@ class SignedHead:
     signature: bytes
     exported: bool = True
 
-    def line(self, ids: Ids) -> HeadLine:
+    def to_exported_head(self, ids: Ids) -> ExportedHead:
         """As it is exported."""
         hash_, signature = self.hash.hex(), b64encode(self.signature).decode()
-        return HeadLine(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
+        return ExportedHead(scope_name(ids, self.scope), self.sequence, hash_, self.signed_at.isoformat(), signature)
 
     def is_genuine(self, ids: Ids, key: Ed25519PublicKey) -> bool:
         """Whether the service signed it."""
         try:
-            key.verify(self.signature, self.line(ids).message())
+            key.verify(self.signature, self.to_exported_head(ids).signed_message())
         except InvalidSignature:
             return False
         return True
@@ -103,7 +103,7 @@ def scope_name(ids: Ids, scope: UUID) -> str:
     return _DEPLOYMENT_NAME if scope == DEPLOYMENT else ids.text("partner", scope)
 
 
-def scope_of(ids: Ids, name_: str) -> UUID | None:
+def scope_from_name(ids: Ids, name_: str) -> UUID | None:
     """The scope of that name."""
     return DEPLOYMENT if name_ == _DEPLOYMENT_NAME else ids.parse("partner", name_)
 
@@ -123,7 +123,7 @@ where c.last_sequence > signed.sequence
 """Chains with entries after their last signed head."""
 
 
-async def next_sign_at(tx: Tx) -> datetime | None:
+async def next_signing_at(tx: Tx) -> datetime | None:
     """When the first entry was written that no signed head covers yet."""
     moment: datetime | None = await tx.fetchval(
         f"""
@@ -139,17 +139,19 @@ async def sign_heads(tx: Tx, limit: int = 1000) -> int:
     rows = await tx.fetch(f"{UNSIGNED_ENDS} order by scope limit $1", limit)
     ends = [(ChainEnd(row["scope"], row["last_sequence"], row["last_hash"]), row["mac"]) for row in rows]
     genuine = [end for end, mac in ends if end.mac(tx.vault) == mac]
-    await sign_ends(tx, genuine)
+    await sign_chain_ends(tx, genuine)
     return len(genuine)
 
 
-async def sign_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
+async def sign_chain_ends(tx: Tx, ends: Iterable[ChainEnd]) -> None:
     """Sign ends that the service made."""
     key = signing_key(tx.vault)
     signed = []
     for end in ends:
         head = SignedHead(end.scope, end.sequence, end.hash, tx.now, b"")
-        signed.append((end.scope, end.sequence, end.hash, tx.now, key.sign(head.line(tx.ids).message())))
+        signed.append(
+            (end.scope, end.sequence, end.hash, tx.now, key.sign(head.to_exported_head(tx.ids).signed_message()))
+        )
     await tx.executemany(
         "insert into audit_head (scope, sequence, hash, signed_at, signature) values ($1, $2, $3, $4, $5) "
         "on conflict do nothing",
@@ -194,7 +196,7 @@ def append_heads(folder: Path, ids: Ids, heads: Sequence[SignedHead]) -> None:
     """Write heads, ordered by scope, to the files of the folder, down to the disk."""
     folder.mkdir(parents=True, exist_ok=True)
     for scope, of_scope in groupby(heads, key=lambda head: head.scope):
-        lines = b"".join(msgspec.json.encode(head.line(ids)) + b"\n" for head in of_scope)
+        lines = b"".join(msgspec.json.encode(head.to_exported_head(ids)) + b"\n" for head in of_scope)
         with (folder / (scope_name(ids, scope) + SUFFIX)).open("a+b") as file:
             _drop_torn_line(file.fileno())
             file.write(lines)
@@ -210,7 +212,7 @@ def _drop_torn_line(number: int) -> None:
         os.ftruncate(number, size - (len(tail) - tail.rfind(b"\n") - 1))
 
 
-def read_exported(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
+def read_exported_heads(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
     """The heads of a scope that were exported, by their place; none without a file. Raises UnreadableHeads, OSError."""
     file = folder / (scope_name(ids, scope) + SUFFIX)
     found: set[SignedHead] = set()
@@ -226,7 +228,7 @@ def read_exported(folder: Path, ids: Ids, scope: UUID) -> list[SignedHead]:
 def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
     try:
         line = _lines.decode(text)
-        scope = scope_of(ids, line.scope)
+        scope = scope_from_name(ids, line.scope)
         if scope is None:
             raise ValueError(line.scope)
         moment = datetime.fromisoformat(line.signed_at)
@@ -235,13 +237,13 @@ def _parse_head(ids: Ids, text: bytes, where: str) -> SignedHead:
         raise UnreadableHeads(f"{where} is no signed head") from error
 
 
-def exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
+def list_exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
     """The scopes that the folder has heads of."""
-    found = (scope_of(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
+    found = (scope_from_name(ids, file.name.removesuffix(SUFFIX)) for file in folder.glob(f"*{SUFFIX}"))
     return [scope for scope in found if scope is not None]
 
 
-async def stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
+async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
     """The heads of a scope that the database has, by their place."""
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature, exported_at is not null from audit_head "
@@ -254,7 +256,7 @@ async def stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 def schedules(folder: Path) -> tuple[Schedule, ...]:
     """Sign every five minutes what has moved, export at once what was signed, forget addresses."""
     return (
-        Schedule("audit.sign", next_sign_at, sign_heads, every=_EVERY),
+        Schedule("audit.sign", next_signing_at, sign_heads, every=_EVERY),
         Schedule("audit.export", next_export_at, partial(export_heads, folder=folder)),
-        Schedule("audit.forget", log.next_address_expiry, log.forget_addresses, every=timedelta(days=1)),
+        Schedule("audit.forget", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1)),
     )

@@ -1,6 +1,6 @@
 """The audit log: who did what, when, from where (V8).
 
-``record`` writes an entry in the transaction of what it tells of, so that neither is there without the other. No
+``record_entry`` writes an entry in the transaction of what it tells of, so that neither is there without the other. No
 writer waits for another: an entry gets its place in the chain of its scope right after the commit
 (``platform.audit_chain``). Nothing of an entry is ever changed, but for its network address, which is personal and
 forgotten after a year; what is sealed and chained is a keyed digest of it.
@@ -78,13 +78,13 @@ def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
     return vault.keyed_hash("audit-address", entry.bytes + address.encode())
 
 
-def mac(vault: Vault, body: bytes) -> bytes:
+def entry_mac(vault: Vault, body: bytes) -> bytes:
     """What only the service can make: an entry that was put into the table by other hands has none."""
     return vault.keyed_hash("audit-entry", body)
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class EntryContext:
     """What the entries of one request have in common: whose affair, who, what, from where."""
 
     scope: UUID
@@ -93,13 +93,13 @@ class Trace:
     address: str | None = None
     request_id: str | None = None
 
-    def values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
+    def entry_values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The values of ``COLUMNS`` for a new entry."""
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
         digest = address_digest(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = entry_body(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
-        about = (address, digest, self.request_id, details, mac(vault, body))
+        about = (address, digest, self.request_id, details, entry_mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
 
@@ -108,16 +108,16 @@ COLUMNS: Final = (
 )
 
 
-def insert_sql(first: int, source: str = "") -> str:
+def insert_entries_sql(first: int, source: str = "") -> str:
     """SQL that writes an entry for each row of ``source``; its parameters are ``Trace.values``, from ``$first`` on."""
     parameters = ", ".join(f"${number}" for number in range(first, first + COLUMNS.count(",") + 1))
     return f"insert into audit_entry ({COLUMNS}) select {parameters} {source}"
 
 
-_INSERT: Final = insert_sql(1)
+_INSERT: Final = insert_entries_sql(1)
 
 
-async def record(
+async def record_entry(
     tx: Tx,
     scope: UUID,
     actor: Actor,
@@ -134,10 +134,10 @@ async def record(
     operation (``createCategory``). ``subject``: the text id of what it was done to. ``address``: the caller's network
     address, never put into ``details``, which hold no personal data and no secret.
     """
-    await append_entry(tx, Trace(scope, actor, action, address, request_id).values(tx, subject, details))
+    await insert_entry(tx, EntryContext(scope, actor, action, address, request_id).entry_values(tx, subject, details))
 
 
-async def append_entry(tx: Tx, values: tuple[object, ...]) -> None:
+async def insert_entry(tx: Tx, values: tuple[object, ...]) -> None:
     """Write one entry, given as ``Trace.values``."""
     await tx.execute(_INSERT, *values)
 
@@ -208,12 +208,12 @@ where scope = $1 and subject = $2 and subject ~ '(^|_)(member|operator)_' order 
 """
 
 
-async def list_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
+async def list_entries_about_person(tx: Tx, scope: UUID, person: str, limit: int = 50) -> list[Entry]:
     """What was done to a member or operator, by whomever, newest first. ``person``: the text id."""
     return [entry_from_row(row) for row in await tx.fetch(ABOUT_PERSON, scope, person, limit)]
 
 
-async def next_address_expiry(tx: Tx) -> datetime | None:
+async def next_address_erasure_at(tx: Tx) -> datetime | None:
     """When the first network address that is not forgotten has been kept for a year."""
     oldest: datetime | None = await tx.fetchval(f"select min(least(at, signed_at)) from ({_OLDEST}) oldest")
     return None if oldest is None else oldest + ADDRESS_RETENTION
@@ -262,7 +262,7 @@ select count(*) from old
 """
 
 
-async def forget_addresses(tx: Tx, limit: int = 1000) -> int:
+async def erase_addresses(tx: Tx, limit: int = 1000) -> int:
     """Sweep: forget network addresses after a year, entry by entry; how many entries were dealt with."""
     dealt_with: Any = await tx.fetchval(_FORGET, tx.now - ADDRESS_RETENTION, limit)
     return int(dealt_with)

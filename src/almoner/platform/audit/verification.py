@@ -73,7 +73,7 @@ async def list_scopes(db: Database, folder: Path | None) -> list[UUID]:
     async with db.read() as tx:
         found = [row["scope"] for row in await tx.fetch(SCOPES)]
     if folder is not None:
-        found += [scope for scope in heads.exported_scopes(folder, db.deployment.ids) if scope not in found]
+        found += [scope for scope in heads.list_exported_scopes(folder, db.deployment.ids) if scope not in found]
     return found
 
 
@@ -178,7 +178,7 @@ class _ChainWalk:
         """The body of an entry that the service wrote, with nothing about it changed since."""
         entry = log.entry_from_row(row)
         body = entry.body()
-        if log.mac(self._vault, body) != row["mac"]:
+        if log.entry_mac(self._vault, body) != row["mac"]:
             raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
             if log.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
@@ -215,10 +215,10 @@ class _ChainWalk:
         scope, ids = self.proof.scope, self._db.deployment.ids
         key = heads.signing_key(self._vault).public_key()
         async with self._db.read() as tx:
-            stored = await heads.stored_heads(tx, scope)
-        exported = [] if folder is None else heads.read_exported(folder, ids, scope)
+            stored = await heads.list_stored_heads(tx, scope)
+        exported = [] if folder is None else heads.read_exported_heads(folder, ids, scope)
         async with self._db.read() as tx:
-            kept_now = await heads.stored_heads(tx, scope)
+            kept_now = await heads.list_stored_heads(tx, scope)
         for head in (*kept_now, *exported):
             if head.scope != scope or not head.is_genuine(ids, key):
                 raise ChainBroken(head.sequence, "its head is not one that this service signed")

@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from almoner.platform.database.identity import UnreleasedCopyNotice, blob_mark
+from almoner.platform.database.identity import UnreleasedCopyNotice, blob_mark_of
 from almoner.platform.database.postgres import EMBEDDED
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
@@ -55,7 +55,7 @@ class Generation:
     value: UUID
     at: datetime
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """As it lies there."""
         return f"{self.number} {self.value} {self.at.isoformat()}\n".encode()
 
@@ -156,7 +156,7 @@ async def inspect_database(db: Database, marks: DeploymentMarks, address: str) -
         claim = await find_claim(tx)
     outside, others, away = await _read_marks(marks, claim)
     async with db.read() as tx:  # after the storage: what lies there was in the database before
-        claim, server = await find_claim(tx), await read_server(tx, address)
+        claim, server = await find_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)
     if claim is not None and claim.is_established(server, real_now):
@@ -184,7 +184,7 @@ async def inspect_for_command(db: Database, marks: DeploymentMarks, dsn: str) ->
         since = found.claim.copy_detected_at if found.claim is not None else None
         db.deployment.identity.copy = UnreleasedCopyNotice(found.verdict, since or db.deployment.clock.real_now())
     elif found.claim is not None:
-        db.deployment.identity.adopt(found.claim.id, found.claim.storage_marks)
+        db.deployment.identity.adopt_deployment(found.claim.id, found.claim.storage_marks)
     return found
 
 
@@ -197,13 +197,15 @@ async def release_copy(tx: Tx, found: CopyFinding, *, takes_over: bool) -> Deplo
     return claim
 
 
-async def supersede_former(marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None) -> None:
+async def supersede_former_deployment(
+    marks: DeploymentMarks, former: DeploymentClaim, outside: Generation | None
+) -> None:
     """Let the deployment that was taken over find, wherever it is started, that it is behind.
 
     Raises StorageUnavailable.
     """
     number = max(former.generation, outside.number if outside else 0) + _FAR
-    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encoded())
+    await marks.write_mark(str(former.id), Generation(number, uuid4(), former.generation_at).encode())
 
 
 def server_address(dsn: str) -> str:
@@ -231,7 +233,7 @@ def _claim_from_row(row: Record) -> DeploymentClaim:
     return DeploymentClaim(**row)
 
 
-async def read_server(tx: Tx, address: str) -> ServerState:
+async def read_server_state(tx: Tx, address: str) -> ServerState:
     """The server behind a transaction."""
     row = await tx.fetchrow(
         """
@@ -264,7 +266,7 @@ async def insert_claim(tx: Tx, server: ServerState, storage_marks: Sequence[str]
         returning {_COLUMNS}, true as intact
         """,
         deployment,
-        [*storage_marks, blob_mark(deployment)],
+        [*storage_marks, blob_mark_of(deployment)],
         uuid4(),
         tx.real_now,
         server.system_identifier,
@@ -304,7 +306,7 @@ async def raise_generation(tx: Tx, claim: DeploymentClaim, server: ServerState) 
     return None if row is None else _claim_from_row(row)
 
 
-async def record_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None:
+async def record_detected_copy(tx: Tx, claim: DeploymentClaim, why: str) -> None:
     """Keep what was found: it stays a copy until somebody releases it."""
     await tx.execute(
         """

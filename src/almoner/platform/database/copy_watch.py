@@ -9,8 +9,8 @@ from almoner.platform.database.copy_detection import DeploymentClaim, Generation
 from almoner.platform.database.identity import ADVICE, DatabaseCopyNotReleased, DeploymentIdentity, UnreleasedCopyNotice
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import DeploymentMarks, StorageUnavailable
-from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0
@@ -20,7 +20,7 @@ _TELL_AGAIN: Final = timedelta(hours=1)
 class CopyWatch:
     """Looks for signs of a copy, raises the generation, and keeps the identity of this process up to date.
 
-    ``look`` before anything is done, ``run`` until told to stop, ``leave`` at the end.
+    ``check`` before anything is done, ``run`` until told to stop, ``close`` at the end.
     """
 
     def __init__(self, db: Database, marks: DeploymentMarks, dsn: str, telemetry: Telemetry) -> None:
@@ -60,7 +60,7 @@ class CopyWatch:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look every second until ``stop`` is set."""
-        while not await wait_for_work(stop, _LOOK_SECONDS):
+        while not await wait_until_set(stop, _LOOK_SECONDS):
             try:
                 await self.check()
             except DATABASE_ERRORS as error:
@@ -79,7 +79,10 @@ class CopyWatch:
     async def _is_fresh(self) -> bool:
         """Whether somebody has looked and raised a moment ago."""
         async with self._db.read() as tx:
-            claim, server = await copy_detection.find_claim(tx), await copy_detection.read_server(tx, self._address)
+            claim, server = (
+                await copy_detection.find_claim(tx),
+                await copy_detection.read_server_state(tx, self._address),
+            )
         if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
             return False
         return self._identity.active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
@@ -108,12 +111,12 @@ class CopyWatch:
         back = 0 if at_end or len(raised.recent_tokens) == 1 else 1
         try:
             async with asyncio.timeout(copy_detection.PATIENCE_SECONDS):
-                await self._marks.write_mark(str(raised.id), raised.recent_generation(back).encoded())
+                await self._marks.write_mark(str(raised.id), raised.recent_generation(back).encode())
         except (StorageUnavailable, TimeoutError) as error:
             self._log("storage_waits", error)
 
     def _adopt(self, claim: DeploymentClaim) -> None:
-        self._identity.adopt(claim.id, claim.storage_marks)
+        self._identity.adopt_deployment(claim.id, claim.storage_marks)
         self._hesitates_since = None
         self._telemetry.unreleased_copy.set(0)
 
@@ -131,7 +134,7 @@ class CopyWatch:
         self._log_copy()
         if claim is not None and claim.copy_reason != why:
             async with self._db.write() as tx:
-                await copy_detection.record_copy(tx, claim, why)
+                await copy_detection.record_detected_copy(tx, claim, why)
 
     def _log_copy(self) -> None:
         """Say it in the log, once and then every hour."""
@@ -148,4 +151,4 @@ class CopyWatch:
         return self._db.deployment.clock.real_now()
 
     def _log(self, event: str, error: BaseException) -> None:
-        self._telemetry.log(event, self._real_now(), **failure_fields(error))
+        self._telemetry.log(event, self._real_now(), **failure_log_fields(error))

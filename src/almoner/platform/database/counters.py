@@ -13,17 +13,19 @@ on conflict (partner_id, list, slot) do update set n = list_counter.n + excluded
 """For a hot write's own statement: ``BUMP.format(source="select $1, 'donation_session', $9, 1 from made")``."""
 
 
-def random_slot() -> int:
+def random_counter_slot() -> int:
     """A slot chosen at random."""
     return os.urandom(1)[0] % SLOTS
 
 
-async def add_to_total(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
+async def add_to_list_total(tx: Tx, partner: Partner, list_name: str, n: int) -> None:
     """Add ``n`` (may be negative) to the total of a list, in the transaction of the change."""
-    await tx.execute(INCREMENT.format(source="values ($1, $2, $3, $4)"), partner.id, list_name, random_slot(), n)
+    await tx.execute(
+        INCREMENT.format(source="values ($1, $2, $3, $4)"), partner.id, list_name, random_counter_slot(), n
+    )
 
 
-async def find_total(tx: Tx, partner: Partner, list_name: str) -> int:
+async def get_list_total(tx: Tx, partner: Partner, list_name: str) -> int:
     """The exact total."""
     return int(await tx.fetchval(TOTAL, partner.id, list_name))
 

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 
 KEY: Final = 26
 """Characters of a blob's key before the mark of the deployment that stored it."""
@@ -58,7 +58,7 @@ class DeploymentIdentity:
         self.copy: UnreleasedCopyNotice | None = None
         self.awaits_promotion = False
 
-    def adopt(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
+    def adopt_deployment(self, deployment: UUID, storage_marks: Iterable[str]) -> None:
         """Act as this deployment, which stored what bears these marks."""
         self.id, self.storage_marks, self.copy, self.awaits_promotion = (
             deployment,
@@ -68,9 +68,9 @@ class DeploymentIdentity:
         )
 
     @property
-    def mark(self) -> str:
+    def blob_mark(self) -> str:
         """What keys of new blobs end with."""
-        return _UNCLAIMED if self.id is None else blob_mark(self.id)
+        return _UNCLAIMED if self.id is None else blob_mark_of(self.id)
 
     @property
     def active(self) -> bool:
@@ -87,6 +87,6 @@ class DeploymentIdentity:
         return key[KEY:] in self.storage_marks
 
 
-def blob_mark(deployment: UUID) -> str:
+def blob_mark_of(deployment: UUID) -> str:
     """The mark of a deployment on what it stores."""
-    return encode(deployment)[-_MARK:]
+    return encode_uuid(deployment)[-_MARK:]

@@ -29,7 +29,7 @@ order by id {order}
 
 async def list_page(tx: Tx, partner: Partner, table: str, columns: str, page_: Page) -> tuple[list[Record], int]:
     """One page of ``table`` in reading order, and the total of the counter of that name. ``columns`` begin with id."""
-    if page_.reads_down:
+    if page_.reads_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"
     else:
         order, start, within = "asc", _LEAST, "partner_id <= $1 and (partner_id, id) > ($1, $3)"

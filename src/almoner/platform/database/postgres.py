@@ -27,13 +27,13 @@ from almoner.platform.database.programs import (
     DiskFull,
     OsAccount,
     PostgresPrograms,
-    find_cause,
+    find_failure_cause,
     make_world_readable,
     unavailable_error,
 )
-from almoner.platform.jobs.wakeup import wait_for_work
+from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability import memory
-from almoner.platform.observability.os_processes import has_ended, process_column
+from almoner.platform.observability.os_processes import has_process_ended, read_process_column
 
 SUPERUSER = "postgres"
 _log = logging.getLogger("almoner.postgres")
@@ -111,7 +111,7 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
         cluster.stop_if_unused(users)
 
 
-async def keep_running(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
+async def keep_server_running(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
     """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
 
     Raises DatabaseUnavailable when it does not start again.
@@ -130,7 +130,7 @@ async def keep_running(data_dir: Path, programs_folder: Path | None, stop: async
             attempts += 1
             if attempts == _TRIES:
                 raise
-        await wait_for_work(stop, _KEEP_SECONDS)
+        await wait_until_set(stop, _KEEP_SECONDS)
 
 
 def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) -> Path:
@@ -139,7 +139,7 @@ def stop_leftover_server(data_dir: Path, programs_folder: Path | None = None) ->
     Raises DatabaseUnavailable while a process uses the server.
     """
     cluster = Cluster.locate(data_dir, programs_folder)
-    cluster.stop_unused()
+    cluster.stop_leftover()
     return cluster.home
 
 
@@ -180,15 +180,15 @@ class Cluster:
         account = OsAccount.current()
         home = cluster_home(data_dir)
         with folder_lock(home):
-            return cls(home, PostgresPrograms.find(programs_folder).within_reach(account, home), account)
+            return cls(home, PostgresPrograms.find(programs_folder).accessible_to(account, home), account)
 
     @property
-    def data(self) -> Path:
+    def data_folder(self) -> Path:
         """PostgreSQL's own folder; its form depends on the major version."""
         return self.home / f"pg{self.programs.major}"
 
     @property
-    def log(self) -> Path:
+    def log_file(self) -> Path:
         """What the server said."""
         return self.home / "postgres.log"
 
@@ -220,7 +220,7 @@ class Cluster:
             finally:
                 os.close(users)
 
-    def stop_unused(self) -> None:
+    def stop_leftover(self) -> None:
         """Stop a server that nobody uses. Raises DatabaseUnavailable when somebody does."""
         with folder_lock(self.home):
             users = os.open(self.home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
@@ -239,7 +239,7 @@ class Cluster:
     def _start(self) -> None:
         pid = self._pid()
         if pid is None:
-            if not self.data.exists():
+            if not self.data_folder.exists():
                 self._create()
             self._remove_ended()
             self._launch()
@@ -255,14 +255,14 @@ class Cluster:
         for ask in (signal.SIGINT, signal.SIGQUIT):
             with suppress(ProcessLookupError):
                 os.kill(pid, ask)
-            if _wait_until(lambda: has_ended(pid), _STOP_SECONDS):
+            if _wait_until(lambda: has_process_ended(pid), _STOP_SECONDS):
                 break
         shutil.rmtree(sockets, ignore_errors=True)
 
     def _create(self) -> None:
         if (free := shutil.disk_usage(self.home).free) < _FREE_BYTES_NEEDED:
             raise unavailable_error(self.home, f"{free // 2**20} MB are free")
-        unfinished = self.home / f"{self.data.name}.unfinished"
+        unfinished = self.home / f"{self.data_folder.name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700)
         self.account.chown(unfinished)
@@ -279,8 +279,8 @@ class Cluster:
         made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
         if made.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise unavailable_error(self.home, find_cause(made.stderr))
-        unfinished.rename(self.data)
+            raise unavailable_error(self.home, find_failure_cause(made.stderr))
+        unfinished.rename(self.data_folder)
 
     def _launch(self) -> None:
         sockets = self._socket_folder()
@@ -289,7 +289,7 @@ class Cluster:
             # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
             if "is still in use" not in stated or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
-                raise unavailable_error(self.home, find_cause(stated))
+                raise unavailable_error(self.home, find_failure_cause(stated))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:
@@ -308,15 +308,23 @@ class Cluster:
 
     def _try(self, sockets: Path, seconds: float) -> str | None:
         """Start the server; what it said when it did not get ready."""
-        program: list[str | Path] = [self.programs.folder / "postgres", "-D", self.data, "-k", sockets, "-p", "5432"]
-        usable = memory.usable_bytes()
+        program: list[str | Path] = [
+            self.programs.folder / "postgres",
+            "-D",
+            self.data_folder,
+            "-k",
+            sockets,
+            "-p",
+            "5432",
+        ]
+        usable = memory.usable_memory_bytes()
         held = {
-            "cluster_name": f"{EMBEDDED}{_folder_fingerprint(self.data)}",
+            "cluster_name": f"{EMBEDDED}{_folder_fingerprint(self.data_folder)}",
             "shared_buffers": f"{shared_buffers_bytes(usable) // _MEBIBYTE}MB",
             "effective_cache_size": f"{effective_cache_bytes(usable) // _MEBIBYTE}MB",
         }
         options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
-        with self.log.open("ab") as log:
+        with self.log_file.open("ab") as log:
             before = log.tell()
             process = subprocess.Popen(
                 [*program, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.account.popen_arguments()
@@ -327,7 +335,7 @@ class Cluster:
             return None
         process.kill()
         process.wait()
-        return self.log.read_bytes()[before:].decode(errors="replace")
+        return self.log_file.read_bytes()[before:].decode(errors="replace")
 
     def _remove_ended(self) -> None:
         """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
@@ -337,7 +345,7 @@ class Cluster:
         """
         with suppress(FileNotFoundError, IndexError):
             shutil.rmtree(self._sockets(), ignore_errors=True)
-            with (self.data / "postmaster.pid").open("r+") as file:
+            with (self.data_folder / "postmaster.pid").open("r+") as file:
                 lines = file.read().splitlines(keepends=True)
                 file.seek(0)
                 file.writelines([f"{os.getpid()}\n", *lines[1:]])
@@ -345,7 +353,7 @@ class Cluster:
 
     def _state(self) -> list[str]:
         """The lines of postmaster.pid: pid, folder, start, port, socket folder, address, memory key, status."""
-        return (self.data / "postmaster.pid").read_text().splitlines()
+        return (self.data_folder / "postmaster.pid").read_text().splitlines()
 
     def _pid(self) -> int | None:
         """The process number of the live server of this cluster."""
@@ -353,7 +361,7 @@ class Cluster:
             pid = int(self._state()[0])
         except (FileNotFoundError, IndexError, ValueError):
             return None
-        return None if has_ended(pid) or not _is_server_of(pid, self.data) else pid
+        return None if has_process_ended(pid) or not _is_server_of(pid, self.data_folder) else pid
 
     def _ready(self, pid: int) -> bool:
         with suppress(FileNotFoundError):
@@ -365,12 +373,12 @@ class Cluster:
         return Path(self._state()[4])
 
     def _password_file(self) -> Path:
-        return self.home / f"{self.data.name}.password"
+        return self.home / f"{self.data_folder.name}.password"
 
 
 def _is_server_of(pid: int, data: Path) -> bool:
     """Whether the process is a server of this cluster and not a stranger that was given its number."""
-    return str(data) in process_column(pid, "args")
+    return str(data) in read_process_column(pid, "args")
 
 
 def _folder_fingerprint(folder: Path) -> str:

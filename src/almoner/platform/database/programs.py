@@ -117,7 +117,7 @@ class PostgresPrograms:
             )
         return cls(folder, int(match[1]), match[0], base, parts)
 
-    def within_reach(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
+    def accessible_to(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
         """These programs, or their copy below ``shelter`` when the account cannot reach them (a clone below /root).
 
         Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
@@ -158,7 +158,7 @@ def _is_installation(folder: Path) -> bool:
     return (folder / "postgres").exists() and (folder / "initdb").exists()
 
 
-def find_cause(stated: str) -> str:
+def find_failure_cause(stated: str) -> str:
     """The line of a program's output that names the cause."""
     lines = [line.strip() for line in stated.splitlines() if line.strip()]
     causes = [line for line in lines if any(mark in line for mark in ("No space", "FATAL:", "PANIC:", "error:"))]

@@ -44,7 +44,7 @@ class StatementTimeout(TimeoutError):
 
 
 @contextmanager
-def statement_limit(seconds: _Seconds) -> Iterator[None]:
+def statement_timeout(seconds: _Seconds) -> Iterator[None]:
     """What is read and written inside takes at most so long for each statement, also in tasks started there."""
     token = _limit.set(seconds)
     try:
@@ -72,7 +72,7 @@ class AllPartners:
 ALL_PARTNERS: Final = AllPartners()
 
 
-def inside_transaction() -> bool:
+def is_inside_transaction() -> bool:
     """Whether a writing transaction is open in this task: no network call may start now (architecture 5)."""
     return _inside.get()
 
@@ -191,7 +191,7 @@ class Tx:
         finally:
             self._at_end = outside
 
-    def at_end(self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]) -> None:
+    def add_end_step(self, step: Callable[["Tx", list[_Item]], Awaitable[None]], items: Iterable[_Item]) -> None:
         """Have ``step`` done once with all ``items`` that it is given, as the last of the transaction or savepoint."""
         if self.mode not in {"write", "around"}:
             raise RuntimeError("nothing is done at the end of such a transaction; open db.write() instead")
@@ -206,7 +206,7 @@ class Tx:
         """Run ``call`` when the transaction has been committed; it is forgotten on rollback."""
         self._after_commit.append(call)
 
-    def run_after_commit(self) -> None:
+    def run_commit_callbacks(self) -> None:
         """Run what waits for the commit. Called by ``Database`` only."""
         for call in self._after_commit:
             call()
@@ -253,7 +253,7 @@ class Database:
         patience: float = ACQUIRE_TIMEOUT_SECONDS,
         seconds: _Seconds = None,
     ) -> None:
-        """``seconds``: how long a statement may take where ``statement_limit`` says nothing else."""
+        """``seconds``: how long a statement may take where ``statement_timeout`` says nothing else."""
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
         self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
@@ -273,7 +273,7 @@ class Database:
                 yield tx
             finally:
                 _inside.reset(token)
-            tx.run_after_commit()
+            tx.run_commit_callbacks()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
@@ -287,7 +287,7 @@ class Database:
                     await tx.run_end_steps()
             finally:
                 _inside.reset(token)
-            tx.run_after_commit()
+            tx.run_commit_callbacks()
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Tx]:
@@ -309,7 +309,7 @@ class Database:
             async with connection.transaction():
                 yield tx
                 await tx.run_end_steps()
-            tx.run_after_commit()
+            tx.run_commit_callbacks()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:
         """The transaction of a declared mode."""
@@ -357,14 +357,14 @@ async def advisory_lock(dsn: str, name: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-async def connect(dsn: str, deployment: Deployment, *, size: int, seconds: _Seconds = None) -> Database:
+async def open_database(dsn: str, deployment: Deployment, *, size: int, seconds: _Seconds = None) -> Database:
     """The database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
     return Database(await open_pool(dsn, size), deployment, seconds=seconds)
 
 
-async def connect_service(dsn: str, deployment: Deployment, *, size: int) -> Database:
-    """The database of a server or worker, whose statements have their time. Raises as ``connect`` does."""
-    return await connect(dsn, deployment, size=size, seconds=BACKGROUND_SECONDS)
+async def open_service_database(dsn: str, deployment: Deployment, *, size: int) -> Database:
+    """The database of a server or worker, whose statements have their time. Raises as ``open_database`` does."""
+    return await open_database(dsn, deployment, size=size, seconds=BACKGROUND_SECONDS)
 
 
 async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, Reaction, event_from_row
-from almoner.platform.events.reaction_retries import retry_job
+from almoner.platform.events.reaction_retries import reaction_retry_job
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
-from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_fields
+from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 K = TypeVar("K", UUID, int)
@@ -162,8 +162,8 @@ class Dispatcher:
             await tx.execute(BY_INDEX)
             events = await _number_events(tx, partners)
             for reaction in self._reactions:
-                await queue.enqueue_all(
-                    tx, [retry_job(reaction, event) for event in await self._failed(tx, reaction, events)]
+                await queue.enqueue_jobs(
+                    tx, [reaction_retry_job(reaction, event) for event in await self._failed(tx, reaction, events)]
                 )
         return len(events)
 
@@ -200,7 +200,9 @@ class Dispatcher:
         """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
-        self._telemetry.log("dispatch_failed", self._db.deployment.clock.real_now(), **failure_fields(error), **fields)
+        self._telemetry.log(
+            "dispatch_failed", self._db.deployment.clock.real_now(), **failure_log_fields(error), **fields
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Dispatch until ``stop`` is set: at once after this process's commits, within half a second after others'."""
@@ -211,7 +213,7 @@ class Dispatcher:
                     dispatched = await self.run_batch()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
-                        "dispatcher_waits", self._db.deployment.clock.real_now(), **failure_fields(error)
+                        "dispatcher_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
                     )
                     await wait_for_wakeup(ear, _REST_SECONDS)
                     continue
@@ -235,7 +237,7 @@ async def _number_events(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
     return [event_from_row(row) for row in rows]
 
 
-async def count_waiting(tx: Tx) -> int:
+async def count_undispatched_events(tx: Tx) -> int:
     """How many events have not been dispatched."""
     count = await tx.fetchval(
         "select (select count(*) from event where sequence is null) + (select count(*) from internal_event)"
@@ -243,7 +245,7 @@ async def count_waiting(tx: Tx) -> int:
     return int(count)
 
 
-async def lag_seconds(tx: Tx) -> float:
+async def dispatch_lag_seconds(tx: Tx) -> float:
     """Age in seconds of the oldest event that waits for its number; 0 when none does."""
     oldest = await tx.fetchval(
         """

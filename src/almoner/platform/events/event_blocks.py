@@ -38,7 +38,7 @@ with gone as (
 """
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_build_at(tx: Tx) -> datetime | None:
     """When there is a block to count: now, or nothing in sight."""
     waits = await tx.fetchval(
         f"select exists (select from event_counter where last_sequence >= summarised_sequence + {SIZE})"

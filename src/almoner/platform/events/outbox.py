@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import event_blocks
 from almoner.platform.events.event_types import EVENT_TYPES as EVENT_TYPES
@@ -44,7 +44,7 @@ class Event:
     created_at: datetime
     sequence: int | None
 
-    def record(self) -> object:
+    def event_data(self) -> object:
         """The ``eventData``, decoded."""
         return msgspec.json.decode(self.payload)["data"]["eventData"]
 
@@ -91,7 +91,7 @@ def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
     event_id = tx.new_id()
     data = {
         "id": tx.ids.text("event", event_id),
-        "createdAt": iso(tx.now),
+        "createdAt": iso_timestamp(tx.now),
         "eventType": event_type,
         "eventData": record,
     }
@@ -128,7 +128,7 @@ async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) ->
     return frozen.id
 
 
-async def emit_all(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
+async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
     """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
     frozen = [_prepare_event(tx, event_type, record) for _, record in reported]
     await tx.execute(
@@ -158,7 +158,7 @@ def event_from_row(row: Record) -> Event:
 COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
 
 
-async def find(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
+async def find_public_event(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
     """A public event of the partner, numbered or not; None when it is not kept."""
     row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
     return None if row is None else event_from_row(row)
@@ -185,13 +185,13 @@ with old as materialized (
 """
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_purge_at(tx: Tx) -> datetime | None:
     """When the first event that is still there has been kept for long enough."""
     oldest: datetime | None = await tx.fetchval(f"select min(created_at) from ({OLDEST}) oldest")
     return None if oldest is None else oldest + RETENTION
 
 
-async def purge(tx: Tx, limit: int = 1000) -> int:
+async def purge_expired_events(tx: Tx, limit: int = 1000) -> int:
     """Sweep: remove events that partners were shown for 90 days, and in the end their blocks; how many events."""
     removed: Any = await tx.fetchval(PURGE, tx.now - RETENTION, limit)
     if removed < limit:

@@ -17,7 +17,7 @@ from almoner.platform.jobs.queue import Job, JobDone, JobDropped, NewJob, Result
 RETRY_REACTION: Final = "events.react"
 
 
-def retry_job(reaction: Reaction, event: Event) -> NewJob:
+def reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
     """The job that tries the reaction on the event again."""
     assert event.partner_id is not None, "internal events wait in their table"
     payload = {"reaction": reaction.name, "partner": str(event.partner_id), "event": str(event.id)}
@@ -33,7 +33,9 @@ def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
         if reaction is None:
             return JobDropped(f"no slice of this version reacts as {job.payload['reaction']}")
         async with work.db.write() as tx:
-            event = await outbox.find(tx, Partner(UUID(job.payload["partner"])), UUID(job.payload["event"]))
+            event = await outbox.find_public_event(
+                tx, Partner(UUID(job.payload["partner"])), UUID(job.payload["event"])
+            )
             if event is None:
                 return JobDropped("the event is no longer kept")
             await reaction.react(tx, [event])

@@ -20,12 +20,12 @@ class Image:
     media_type: str
 
 
-def image_of(checked: CheckedFile) -> Image:
+def image_of_upload(checked: CheckedFile) -> Image:
     """The image of an upload that was declared with a longest side."""
     return Image(checked.content.read(), checked.media_type)
 
 
-async def reencode(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image:
+async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image:
     """An image of a command: parsed in full in a child, turned upright, scaled down to so many pixels, written anew.
 
     Raises FiletypeNotSupported.
@@ -38,6 +38,6 @@ async def reencode(content: bytes, *, longest_side: int = LONGEST_SIDE) -> Image
             with checked.content:
                 if checked.media_type not in MEDIA_TYPES:
                     raise FiletypeNotSupported("body.image must be a JPEG or a PNG")
-                return image_of(checked)
+                return image_of_upload(checked)
     finally:
         checker.close()

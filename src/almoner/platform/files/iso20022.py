@@ -20,7 +20,7 @@ class MessageRefused(Exception):
     """What came is no message of the kind that was expected; the message says why."""
 
 
-def xml_parser() -> etree.XMLParser:
+def safe_xml_parser() -> etree.XMLParser:
     """Reads no document type, no entity, nothing from elsewhere."""
     return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
 
@@ -30,7 +30,7 @@ def parse_message(content: bytes, message: str, versions: range) -> Any:
     if len(content) > MOST_BYTES:
         raise MessageRefused(f"it has more than {MOST_BYTES // 1024 // 1024} MB")
     try:
-        tree = etree.fromstring(content, xml_parser()).getroottree()
+        tree = etree.fromstring(content, safe_xml_parser()).getroottree()
     except etree.XMLSyntaxError as error:
         raise MessageRefused(f"it is no XML: {error.msg}") from error
     space = (etree.QName(tree.getroot()).namespace or "").removeprefix(SPACE)

@@ -3,14 +3,14 @@
 import os
 from uuid import UUID
 
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.deployment import BaseUrls
 
 
 async def insert(tx: Tx, content: bytes, media_type: str) -> str:
     """Store an image; the answer is its key."""
-    key = encode(UUID(bytes=os.urandom(16)))
+    key = encode_uuid(UUID(bytes=os.urandom(16)))
     await tx.execute(
         "insert into media (key, media_type, content, created_at) values ($1, $2, $3, $4)",
         key,

@@ -46,7 +46,7 @@ class Signer:
         return document.replace(blank, blank[:-_SIGNATURE_DIGITS] + self._key.sign(document).hex().encode())
 
 
-def is_signed(document: bytes, public: bytes) -> bool:
+def has_valid_signature(document: bytes, public: bytes) -> bool:
     """Whether the document is, byte for byte, what the holder of the key signed."""
     seals = set(_SEAL.findall(document))
     if len(seals) != 1:

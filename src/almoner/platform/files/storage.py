@@ -13,10 +13,10 @@ from typing import BinaryIO, Final, Protocol
 from uuid import UUID
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.platform.crypto import DecryptionFailed, Vault
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.database.transactions import inside_transaction
+from almoner.platform.database.transactions import is_inside_transaction
 
 SEGMENT: Final = 256 * 1024
 
@@ -102,7 +102,7 @@ class Storage(DeploymentMarks, Protocol):
         ...
 
 
-class Blobs:
+class BlobStore:
     """Sealed blobs in a storage, as one deployment may use them.
 
     ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises
@@ -125,7 +125,7 @@ class Blobs:
         """Store what is left to be read of a file; the answer is its key. Raises UnreleasedCopy."""
         _ensure_outside_transaction()
         self._identity.ensure_active()
-        key = encode(UUID(bytes=os.urandom(16))) + self._identity.mark
+        key = encode_uuid(UUID(bytes=os.urandom(16))) + self._identity.blob_mark
         await self._storage.put(key, self._sealed(key, content))
         return key
 
@@ -219,5 +219,5 @@ def _segment_binding(key: str, place: int, ends: bool) -> bytes:
 
 
 def _ensure_outside_transaction() -> None:
-    if inside_transaction():
+    if is_inside_transaction():
         raise RuntimeError("the storage must not be used while a transaction is open: store before it, read after it")

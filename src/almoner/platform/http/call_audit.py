@@ -30,7 +30,7 @@ def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[
         details |= zip(list(call.endpoint.path_parameters)[1:], others, strict=True)
     if call.endpoint.shows_secret:
         details["shown"] = "secret"
-    return call.trace.values(call.tx, named or call.path, details or None)
+    return call.entry_context.entry_values(call.tx, named or call.path, details or None)
 
 
 def _answered_id(result: object) -> str | None:

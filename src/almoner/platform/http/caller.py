@@ -34,7 +34,7 @@ class Caller:
     kind: KeyKind
     scopes: frozenset[str]
 
-    def opens(self, kind: KeyKind) -> bool:
+    def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key opens a route of ``kind``: a secret key opens publishable routes too (spec 5.4)."""
         return self.kind is kind or (kind is PUBLISHABLE and self.kind is SECRET)
 

@@ -52,13 +52,13 @@ class ApiCall:
         return self.caller.partner
 
     @property
-    def trace(self) -> audit.Trace:
+    def entry_context(self) -> audit.EntryContext:
         """Who did what from where, for the audit log (V8)."""
         caller = self.caller
         actor = audit.Actor("key", self.db.deployment.ids.text("apikey", caller.key_id))
-        return audit.Trace(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
+        return audit.EntryContext(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
 
-    def page(self, query: PageQuery) -> Page:
+    def requested_page(self, query: PageQuery) -> Page:
         """The page that the query asks for. Raises CursorError."""
         descending = query.direction == "DESC"
         if query.cursor is None:
@@ -66,7 +66,7 @@ class ApiCall:
         backwards, position = self._cursors().decode(query.cursor)
         return Page(query.page_size, descending, position, backwards)
 
-    def listing(
+    def list_response(
         self,
         page: Page,
         fetched: Sequence[R],
@@ -80,7 +80,7 @@ class ApiCall:
         made = page_links(self.db.deployment.links.api + self.path, self.parameters, self._cursors(), shown, key)
         return ListResponse([record(row) for row in shown.rows], total, page.size, made, extra)
 
-    def whole_list(
+    def unpaged_list_response(
         self, rows: Sequence[R], record: Callable[[R], ResponseRecord], query: UnpagedQuery
     ) -> ListResponse[Any]:
         """The answer of a list that is not paged: every row in the same envelope (settled 1.1); ``rows`` ascend."""

@@ -111,11 +111,11 @@ def path_example(name: str) -> object:
     return _IN_PATHS.get(name) or field_example(name) or name
 
 
-def has_telling_example(name: str) -> bool:
+def has_non_null_example(name: str) -> bool:
     """Whether a member that may be null is shown with a value."""
     return name in _TELLING or field_example(name) is not None
 
 
-def typical_value(values: list[Any]) -> Any:
+def typical_enum_value(values: list[Any]) -> Any:
     """The value of an enumeration that an example shows."""
     return next((value for value in _TYPICAL if value in values), values[0])

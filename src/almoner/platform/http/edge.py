@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
-from almoner.platform.database.transactions import REQUEST_SECONDS, statement_limit
+from almoner.platform.database.transactions import REQUEST_SECONDS, statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLine, Telemetry
@@ -27,7 +27,7 @@ def new_request_id() -> str:
     return "req_" + os.urandom(16).hex()
 
 
-class Edge:
+class EdgeMiddleware:
     """Wraps the whole application."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Edge:
                 raise Forbidden(
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
-            with statement_limit(self._statement_seconds):
+            with statement_timeout(self._statement_seconds):
                 await self._app(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):

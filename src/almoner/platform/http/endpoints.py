@@ -117,7 +117,7 @@ class Endpoint:
         return f"{self.method} {self.path}"
 
     @property
-    def record(self) -> type[ResponseRecord] | None:
+    def record_type(self) -> type[ResponseRecord] | None:
         """The record type of the answer, for single records and lists."""
         answers = get_args(self.answer) or (self.answer,)  # of Listing[Record], of Record | Raw, or the record itself
         return next((one for one in answers if isinstance(one, type) and issubclass(one, ResponseRecord)), None)

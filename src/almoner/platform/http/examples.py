@@ -47,7 +47,7 @@ class ExampleBuilder:
         if schema.get("examples"):
             return schema["examples"][0]
         if schema.get("enum"):
-            return conventions.typical_value(schema["enum"])
+            return conventions.typical_enum_value(schema["enum"])
         for keyword in ("const", "default"):
             if schema.get(keyword) is not None:
                 return schema[keyword]
@@ -84,7 +84,7 @@ class ExampleBuilder:
     def _stays_null(self, given: Schema, name: str) -> bool:
         schema = self.resolve_reference(given)
         may_be_null = "null" in _schema_types(schema) or any(map(_is_null, schema.get("anyOf", ())))
-        shown = conventions.has_telling_example(name) or (self._is_declared(given) and not self._is_id(given))
+        shown = conventions.has_non_null_example(name) or (self._is_declared(given) and not self._is_id(given))
         return may_be_null and not shown
 
     def _is_id(self, given: Schema) -> bool:

@@ -142,7 +142,7 @@ def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
 
 
 def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[ResponseRecord], str]]:
-    records = list(dict.fromkeys(e.record for e in endpoints if e.record is not None))
+    records = list(dict.fromkeys(e.record_type for e in endpoints if e.record_type is not None))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
     kinds = {refs[record].rsplit("/", 1)[1]: record for record in records}
@@ -314,7 +314,7 @@ def _responses(endpoint: Endpoint, known: _Components, links: operation_links.Li
         "description": "Done; the answer has no body." if endpoint.empty else "Done.",
         "headers": response_schemas.header_schemas(endpoint),
     }
-    record = endpoint.record
+    record = endpoint.record_type
     if record is not None:
         schema = response_schemas.envelope_schema(endpoint, record, known.outs[record], known.ids)
         example = known.examples.response_example(schema)

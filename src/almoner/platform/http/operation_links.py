@@ -19,7 +19,7 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
     The source is the POST that creates the record; where there is none, the list that finds it.
     """
     found: dict[str, Schema] = {}
-    for type_, source in find_sources(endpoints).items():
+    for type_, source in find_id_sources(endpoints).items():
         first = "/0" if source.is_list else ""
         given = f"$response.body#/data{first}/id"
         made = found.setdefault(source.operation_id, {})
@@ -29,11 +29,11 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
     return {operation: made for operation, made in found.items() if made}
 
 
-def find_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
+def find_id_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
     """Type of identifier to the operation that one gets such identifiers from."""
     found: dict[str, Endpoint] = {}
     for endpoint in sorted(endpoints, key=lambda one: one.method != "POST"):
-        record = endpoint.record
+        record = endpoint.record_type
         if record is None or "{" in endpoint.path or "id" not in record.__struct_fields__:
             continue
         type_ = id_type("id", record.object_name)
@@ -42,7 +42,7 @@ def find_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:
     return found
 
 
-def required_ids(endpoint: Endpoint) -> dict[str, str]:
+def required_id_fields(endpoint: Endpoint) -> dict[str, str]:
     """Required body fields that hold identifiers, with their types."""
     return {} if endpoint.body is None else _required_ids(endpoint.body)
 
@@ -59,7 +59,7 @@ def _required_ids(body: type[BaseModel]) -> dict[str, str]:
 
 def _build_link(endpoint: Endpoint, type_: str, given: str) -> Schema | None:
     parameters = {name: given for name, mark in endpoint.path_parameters.items() if mark and mark.type == type_}
-    body = {name: given for name, mark in required_ids(endpoint).items() if mark == type_}
+    body = {name: given for name, mark in required_id_fields(endpoint).items() if mark == type_}
     if not parameters and not body:
         return None
     link: Schema = {"operationId": endpoint.operation_id}

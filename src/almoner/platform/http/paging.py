@@ -35,7 +35,7 @@ class Page:
         return self.size + 1
 
     @property
-    def reads_down(self) -> bool:
+    def reads_descending(self) -> bool:
         """Whether the query must read from high keys to low ones."""
         return self.descending is not self.backwards
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.endpoints import Endpoint, QueryReader
-from almoner.platform.http.replies import allow_header, envelope_end
+from almoner.platform.http.replies import allow_header, envelope_suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class BoundEndpoint:
     open_to_pages: bool
 
     @classmethod
-    def of(cls, endpoint: Endpoint) -> "BoundEndpoint":
+    def from_endpoint(cls, endpoint: Endpoint) -> "BoundEndpoint":
         """Of one declaration."""
         return cls(
             endpoint,
             endpoint.route,
             tuple(endpoint.path_ids),
             QueryReader(endpoint.query) if endpoint.query else None,
-            envelope_end(endpoint),
+            envelope_suffix(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
         )
 
@@ -72,7 +72,7 @@ class PathTree:
         methods = node.address.methods if node.address else {}
         if endpoint.method in methods:
             raise ValueError(f"{endpoint.route} is declared twice")
-        node.address = PathEndpoints({**methods, endpoint.method: BoundEndpoint.of(endpoint)})
+        node.address = PathEndpoints({**methods, endpoint.method: BoundEndpoint.from_endpoint(endpoint)})
 
     def find(self, path: str) -> tuple[PathEndpoints, list[str]] | None:
         """The address of a path with the values of its parameters, or None."""

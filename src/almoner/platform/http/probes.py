@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.kit.errors import Forbidden
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -55,7 +55,7 @@ def probe_routes(
             raise Forbidden("set ALMONER_METRICS_TOKEN to read the metrics from another machine")
         if metrics_token is not None and not _has_bearer_token(request, metrics_token):
             raise Forbidden("header.Authorization must be Bearer and the token of ALMONER_METRICS_TOKEN")
-        return Response(telemetry.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(telemetry.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def description(_request: Request) -> Response:
         return Response(openapi, media_type="application/json", headers={"Access-Control-Allow-Origin": "*"})
@@ -73,7 +73,7 @@ def _health_notices(identity: DeploymentIdentity) -> dict[str, object]:
     if identity.copy is None:
         return {}
     why = f"This database is taken for a copy: {identity.copy.why}"
-    return {"unreleasedCopy": {"since": iso(identity.copy.since), "why": why, "advice": ADVICE}}
+    return {"unreleasedCopy": {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}}
 
 
 def _from_this_machine(request: Request) -> bool:

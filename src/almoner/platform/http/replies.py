@@ -65,7 +65,7 @@ def retirement_headers(retirement: Retirement) -> RawHeaders:
     ]
 
 
-def rate_headers(rate: RateLimitState) -> RawHeaders:
+def rate_limit_headers(rate: RateLimitState) -> RawHeaders:
     """``RateLimit`` and ``RateLimit-Policy`` (IETF draft 10)."""
     return [
         (b"ratelimit-policy", f'"{rate.policy}";q={rate.quota};w={rate.window}'.encode()),
@@ -73,13 +73,13 @@ def rate_headers(rate: RateLimitState) -> RawHeaders:
     ]
 
 
-def envelope_end(endpoint: Endpoint) -> bytes:
+def envelope_suffix(endpoint: Endpoint) -> bytes:
     """The constant tail of an endpoint's envelope: its ``object``."""
-    return b',"object":' + _encoder.encode(endpoint.record.object_name if endpoint.record else "")
+    return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
 def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
-    """(body, media type) of what a handler returned; ``end`` is ``envelope_end`` of its endpoint."""
+    """(body, media type) of what a handler returned; ``end`` is ``envelope_suffix`` of its endpoint."""
     if result is None:
         return b"", b""
     if isinstance(result, RawResponse):

@@ -47,7 +47,7 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
     """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
     if endpoint.upload is not None:
         return await uploads.receive_upload(request.receive, request.headers, endpoint.upload)
-    raw = await read_up_to(request.receive, request.headers, MAX_JSON_BODY)
+    raw = await read_limited_body(request.receive, request.headers, MAX_JSON_BODY)
     if raw and endpoint.method != "GET":
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
@@ -55,7 +55,7 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
     return raw
 
 
-async def read_up_to(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
+async def read_limited_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:
     """The body of any request. Raises ContentTooLarge; ConnectionAbortedError when the client left."""
     declared = headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
@@ -76,7 +76,7 @@ async def read_up_to(receive: Receive, headers: Mapping[str, str], limit: int) -
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def validate(
+def validate_request(
     request: ApiRequest,
     endpoint: Endpoint,
     readers: QueryReader | None,
@@ -93,7 +93,7 @@ def validate(
     if isinstance(raw, ReceivedUpload):
         if reasons:
             raise IncorrectParams(*reasons)
-        uploaded = arguments["upload"] = raw.open()
+        uploaded = arguments["upload"] = raw.get_uploaded_file()
         if endpoint.body is not None:
             arguments["body"] = _validate_fields(endpoint.body, uploaded.fields)
         return uploaded.fingerprint

@@ -32,11 +32,11 @@ from almoner.platform.http.replies import (
     encode_result,
     options_reply,
     problem_reply,
-    rate_headers,
+    rate_limit_headers,
     retirement_headers,
     send_reply,
 )
-from almoner.platform.http.requests import ApiRequest, read_body, validate
+from almoner.platform.http.requests import ApiRequest, read_body, validate_request
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
 from almoner.platform.idempotency import IdempotencyClaim
@@ -81,7 +81,7 @@ class ApiApplication:
             reply = problem_reply(ServiceUnavailable())
         # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
         rate = request.rate or self._guard.check_rate_limit(request.caller, address)
-        reply.headers.extend([*extra, *rate_headers(rate)])
+        reply.headers.extend([*extra, *rate_limit_headers(rate)])
         await send_reply(reply, scope, send)
 
     async def _answer(self, request: ApiRequest, address: PathEndpoints, values: list[str], extra: RawHeaders) -> Reply:
@@ -113,12 +113,12 @@ class ApiApplication:
     ) -> Reply:
         """Validate, then perform the call."""
         endpoint = bound.endpoint
-        key = idempotency.read_key(request.headers) if endpoint.method == "POST" else None
+        key = idempotency.read_idempotency_key(request.headers) if endpoint.method == "POST" else None
         arguments = self._path_values(bound, values)
         caller = request.caller
         vault, route = self._db.deployment.vault, f"{endpoint.method} {request.path}"
         try:
-            payload = validate(request, endpoint, bound.query, raw, arguments)
+            payload = validate_request(request, endpoint, bound.query, raw, arguments)
         except Problem:
             if key and caller is not None:
                 unread = [
@@ -146,16 +146,16 @@ class ApiApplication:
             except idempotency.Replayed as replayed:
                 if endpoint.shows_secret:
                     async with self._db.write() as call.opened:
-                        await audit.append_entry(
+                        await audit.insert_entry(
                             call.opened, call_audit.audit_entry_of(call, values, RawResponse(replayed.body))
                         )
                 status = 204 if endpoint.empty == 204 else 200
                 return Reply(status, replayed.body, [(b"idempotent-replayed", b"true")])
             except asyncpg.UniqueViolationError as error:
-                if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_lost_race(error):
+                if attempt == 2 or claim is None or claim.key_hash is None or not idempotency.is_claim_conflict(error):
                     raise
                 async with self._db.write() as tx:
-                    await idempotency.delete_expired(tx, claim.partner.id, claim.key_hash)
+                    await idempotency.delete_expired_answer(tx, claim.partner.id, claim.key_hash)
         raise AssertionError("unreachable")
 
     async def _perform(
@@ -193,7 +193,7 @@ class ApiApplication:
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.audit_entry_of(call, values, result))
                 elif endpoint.is_write or endpoint.shows_secret:
-                    await audit.append_entry(tx, call_audit.audit_entry_of(call, values, result))
+                    await audit.insert_entry(tx, call_audit.audit_entry_of(call, values, result))
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
@@ -214,7 +214,7 @@ class ApiApplication:
             authorization = request.headers.get("authorization")
             request.caller = caller = await self._guard.authenticate(authorization, request.address)
             request.scope["almoner.caller"] = caller
-            if not caller.opens(endpoint.key):
+            if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has_scope(endpoint.scope):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")

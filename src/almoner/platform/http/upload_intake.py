@@ -15,7 +15,7 @@ from uuid import UUID
 from almoner.kit.errors import OriginalCallInProgress, Problem
 from almoner.platform import idempotency
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
-from almoner.platform.files.storage import Blobs, StorageUnavailable
+from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.files.uploads.files import CheckedFile, StoredFile
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
@@ -31,7 +31,7 @@ _EVERY: Final = timedelta(hours=1)
 class UploadIntake:
     """Takes received files in. ``scans``: a scanner looks at what was stored before anybody may download it."""
 
-    def __init__(self, db: Database, checker: Checker, blobs: Blobs, *, scans: bool) -> None:
+    def __init__(self, db: Database, checker: Checker, blobs: BlobStore, *, scans: bool) -> None:
         self._db = db
         self._checker = checker
         self._blobs = blobs

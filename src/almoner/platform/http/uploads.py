@@ -63,7 +63,7 @@ class ReceivedUpload:
     uploaded: UploadedFile | None
     problem: Exception | None = None
 
-    def open(self) -> UploadedFile:
+    def get_uploaded_file(self) -> UploadedFile:
         """The upload. Raises the ``upload/...`` problem that it has."""
         if self.uploaded is None:
             raise self.problem or FileIsMissing()

@@ -3,8 +3,8 @@
 import asyncio
 from datetime import datetime
 
-from almoner.platform.audit.chain import Chainer
-from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_limit
+from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_timeout
 from almoner.platform.events import dispatcher, reaction_retries
 from almoner.platform.events.dispatcher import Dispatcher
 from almoner.platform.jobs import queue
@@ -20,7 +20,7 @@ class BackgroundWorker:
     def __init__(self, db: Database, duties: BackgroundTasks, telemetry: Telemetry) -> None:
         self.db = db
         self.dispatcher = Dispatcher(db, duties.reactions, telemetry)
-        self.chainer = Chainer(db, telemetry)
+        self.chainer = ChainBuilder(db, telemetry)
         self.sweeper = ScheduleRunner(db, duties.schedules, telemetry)
         self.runner = JobRunner(
             JobContext(db),
@@ -39,7 +39,7 @@ class BackgroundWorker:
 
     async def drain(self) -> None:
         """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
-        with statement_limit(BACKGROUND_SECONDS):  # and not that of the request which asks for it
+        with statement_timeout(BACKGROUND_SECONDS):  # and not that of the request which asks for it
             moved = 1
             while moved:
                 moved = await self.dispatcher.run_batch() + await self.chainer.run_batch()
@@ -49,10 +49,10 @@ class BackgroundWorker:
     async def count_outstanding(self, tx: Tx) -> int:
         """How much is due and not done, here or elsewhere: events without number, overdue sweeps, jobs."""
         overdue = sum(moment <= tx.now for moment in await self.sweeper.due_moments(tx))
-        return await dispatcher.count_waiting(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
+        return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
-    async def next_due(self, tx: Tx) -> datetime | None:
+    async def next_due_at(self, tx: Tx) -> datetime | None:
         """The next moment to come at which something will be due."""
-        job = await queue.next_due(tx)
+        job = await queue.next_job_due_at(tx)
         moments = [*await self.sweeper.due_moments(tx), *([job] if job else [])]
         return min((moment for moment in moments if moment > tx.now), default=None)

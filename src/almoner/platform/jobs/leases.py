@@ -70,7 +70,7 @@ class _LeaseLost(Exception):
     """Undoes what was recorded without the lease."""
 
 
-async def run_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
+async def run_leased_flow(db: Database, flow: LeasedFlow[C, R, O]) -> O:
     """Run a flow to its outcome. Raises what its steps raise; CallInProgress when another call holds the row too long.
 
     A copy that was not released calls nobody: UnreleasedCopy.

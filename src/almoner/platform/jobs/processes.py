@@ -7,8 +7,8 @@ from typing import Final, Literal
 from uuid import UUID, uuid4
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import DATABASE_ERRORS, failure_fields
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 Role = Literal["server", "worker", "server and worker"]
@@ -49,12 +49,12 @@ class Heartbeat:
             try:
                 await self.beat()
             except DATABASE_ERRORS as error:
-                self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
-            await wait_for_work(stop, _BEAT_SECONDS)
+                self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
+            await wait_until_set(stop, _BEAT_SECONDS)
         try:
             await self.deregister()
         except DATABASE_ERRORS as error:
-            self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
+            self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
 
     async def deregister(self) -> None:
         """Say that this process has ended."""
@@ -94,7 +94,7 @@ async def _delete_silent(tx: Tx) -> None:
     )
 
 
-async def count_behind(tx: Tx, clock_version: int) -> int:
+async def count_processes_behind(tx: Tx, clock_version: int) -> int:
     """How many live processes have not yet taken over a move of the business clock."""
     count = await tx.fetchval(
         "select count(*) from process where last_seen_at > $1 and clock_version < $2",

@@ -104,7 +104,7 @@ class FinishedJob:
     result: Result | JobFailed
 
 
-async def enqueue(
+async def enqueue_job(
     tx: Tx,
     kind: str,
     payload: Mapping[str, object],
@@ -114,7 +114,7 @@ async def enqueue(
     unique: str | None = None,
 ) -> None:
     """Enqueue one job in the caller's transaction; see ``NewJob``."""
-    await enqueue_all(tx, [NewJob(kind, payload, due, lane, unique)])
+    await enqueue_jobs(tx, [NewJob(kind, payload, due, lane, unique)])
 
 
 ENQUEUE: Final = """
@@ -131,7 +131,7 @@ on conflict (kind, unique_key) where unique_key is not null and attempt = 0 do n
 """
 
 
-async def enqueue_all(tx: Tx, jobs: Sequence[NewJob]) -> None:
+async def enqueue_jobs(tx: Tx, jobs: Sequence[NewJob]) -> None:
     """Enqueue many jobs with one statement."""
     if not jobs:
         return
@@ -230,7 +230,7 @@ class ClaimableJobs:
     promotable: bool
 
 
-async def find_claimable(tx: Tx) -> ClaimableJobs:
+async def find_claimable_jobs(tx: Tx) -> ClaimableJobs:
     """What there is to claim, with one statement that locks nothing."""
     row = await tx.fetchrow(FIND_CLAIMABLE, tx.now)
     assert row is not None
@@ -334,7 +334,7 @@ async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
     return {row["id"] for row in rows}
 
 
-async def delete_dead(tx: Tx, kind: str, unique: str) -> None:
+async def delete_dead_jobs(tx: Tx, kind: str, unique: str) -> None:
     """Remove the dead jobs of a key, when what they were for was done in another way."""
     await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
 
@@ -393,10 +393,10 @@ def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed
         case JobFailed(reason):
             # Counted from what was claimed: a lease that ran out meanwhile has counted this attempt already.
             failures = job.failures + 1
-            return job.id, job.attempt, now + backoff(failures), failures, reason, failures >= MAX_FAILURES
+            return job.id, job.attempt, now + retry_delay(failures), failures, reason, failures >= MAX_FAILURES
 
 
-async def release_expired(tx: Tx) -> int:
+async def release_expired_jobs(tx: Tx) -> int:
     """Give back the jobs whose lease ran out, since their worker died; how many. One that kills its workers dies."""
     rescued = await tx.fetchval(
         """
@@ -416,7 +416,7 @@ async def release_expired(tx: Tx) -> int:
     return int(rescued)
 
 
-def backoff(failures: int) -> timedelta:
+def retry_delay(failures: int) -> timedelta:
     """How long a job whose handler raised waits: 1 s, doubled each time, at most an hour."""
     return timedelta(seconds=min(2 ** (failures - 1), 3600))
 
@@ -445,7 +445,7 @@ async def queue_metrics(tx: Tx) -> QueueMetrics:
     return QueueMetrics(**row)
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_job_due_at(tx: Tx) -> datetime | None:
     """When the next job that is not due yet will be."""
     due: datetime | None = await tx.fetchval(
         """

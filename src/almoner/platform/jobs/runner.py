@@ -7,12 +7,12 @@ from time import monotonic
 from typing import Final
 
 from almoner.platform.database.identity import DatabaseCopyNotReleased
-from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_limit
+from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_timeout
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, Result
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
-from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, failure_fields
+from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
 CONCURRENT_JOBS: Final = 24
@@ -84,7 +84,7 @@ class JobRunner:
                     moved = await self.run_round()
                 except DATABASE_ERRORS as error:
                     self._telemetry.log(
-                        "runner_waits", self._work.db.deployment.clock.real_now(), **failure_fields(error)
+                        "runner_waits", self._work.db.deployment.clock.real_now(), **failure_log_fields(error)
                     )
                     await wait_for_wakeup(ear, _REST_SECONDS)
                     continue
@@ -105,7 +105,7 @@ class JobRunner:
 
     async def _claim(self, places: int, lane_places: int) -> list[Job]:
         async with self._work.db.read() as tx:
-            waiting = await queue.find_claimable(tx)
+            waiting = await queue.find_claimable_jobs(tx)
         plain, laned = waiting.due and places > 0, (waiting.ready or waiting.promotable) and lane_places > 0
         taken: list[Job] = []
         if not (plain or laned):
@@ -141,7 +141,7 @@ class JobRunner:
         seconds = (own or _MOST_TIME).total_seconds()
         result: Result | JobFailed
         try:
-            with statement_limit(seconds if own else BACKGROUND_SECONDS):
+            with statement_timeout(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._work, job)
         except DatabaseCopyNotReleased as copy:  # found while it ran
@@ -163,7 +163,7 @@ class JobRunner:
     def _failed(self, job: Job, error: Exception) -> JobFailed:
         real_now = self._work.db.deployment.clock.real_now()
         self._telemetry.log(
-            "job_failed", real_now, kind=job.kind, job=job.id, attempt=job.attempt, **failure_fields(error)
+            "job_failed", real_now, kind=job.kind, job=job.id, attempt=job.attempt, **failure_log_fields(error)
         )
         if isinstance(error, TIMEOUT_ERRORS):
             self._telemetry.statement_timeouts.labels(job.kind).inc()
@@ -187,7 +187,7 @@ class JobRunner:
         """Give back what dead workers left, prolong our own leases, end what we have lost."""
         self._cared = monotonic()
         async with self._work.db.write() as tx:
-            await queue.release_expired(tx)
+            await queue.release_expired_jobs(tx)
             ours = [job for job, _ in self._running.values()]
             stored = await queue.renew_leases(tx, ours) if ours else set()
         for job in ours:
@@ -209,4 +209,4 @@ class JobRunner:
                     await queue.release_jobs(tx, [job for job, _ in left])
         except DATABASE_ERRORS as error:
             # Without the database nothing can be given back; the leases run out by themselves.
-            self._telemetry.log("runner_waits", self._work.db.deployment.clock.real_now(), **failure_fields(error))
+            self._telemetry.log("runner_waits", self._work.db.deployment.clock.real_now(), **failure_log_fields(error))

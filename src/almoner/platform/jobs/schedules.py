@@ -8,8 +8,13 @@ from typing import Final
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.background_tasks import Schedule
-from almoner.platform.jobs.wakeup import wait_for_work
-from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, UNAVAILABLE_ERRORS, failure_fields
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import (
+    DATABASE_ERRORS,
+    TIMEOUT_ERRORS,
+    UNAVAILABLE_ERRORS,
+    failure_log_fields,
+)
 from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0
@@ -45,7 +50,7 @@ class ScheduleRunner:
                 elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
                 real_now = self._db.deployment.clock.real_now()
-                self._telemetry.log("sweep_failed", real_now, sweep=schedule.name, **failure_fields(error))
+                self._telemetry.log("sweep_failed", real_now, sweep=schedule.name, **failure_log_fields(error))
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 
@@ -99,8 +104,8 @@ class ScheduleRunner:
             try:
                 await self._sweep(self._worth_a_look())
             except DATABASE_ERRORS as error:
-                self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_fields(error))
-            await wait_for_work(stop, _LOOK_SECONDS)
+                self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
+            await wait_until_set(stop, _LOOK_SECONDS)
 
     async def due_moments(self, tx: Tx) -> list[datetime]:
         """When each sweep that has something in sight is due, in the past or to come."""

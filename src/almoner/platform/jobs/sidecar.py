@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def run_detached(work: Callable[[], T]) -> T:
+async def run_in_detached_thread(work: Callable[[], T]) -> T:
     """What ``work`` gives or raises. Whoever is stopped meanwhile goes at once, and what it gives then is dropped.
 
     The threads of ``asyncio.to_thread`` are waited for when the loop ends: minutes, where a reader joins tables.

@@ -59,12 +59,12 @@ class PollBackoff:
 
 async def wait_for_wakeup(ear: asyncio.Event, seconds: float) -> bool:
     """Return at the next ring, or after ``seconds``; whether it rang. Forgets the ring."""
-    rung = await wait_for_work(ear, seconds)
+    rung = await wait_until_set(ear, seconds)
     ear.clear()
     return rung
 
 
-async def wait_for_work(until: asyncio.Event, seconds: float) -> bool:
+async def wait_until_set(until: asyncio.Event, seconds: float) -> bool:
     """Wait for ``seconds``, or until the event is set; whether it was."""
     try:
         async with asyncio.timeout(seconds):

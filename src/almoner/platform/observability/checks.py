@@ -4,10 +4,10 @@ from typing import Final
 
 from almoner.platform.database.identity import ADVICE
 from almoner.platform.events.event_blocks import SIZE
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "deployment.released",
         "The database is that of a deployment, and no copy that does nothing outside",
         f"{ADVICE[0].upper()}{ADVICE[1:]}",
@@ -16,7 +16,7 @@ checks: Final = (
         union select copy_reason from deployment where copy_reason is not null
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "events.numbered",
         "The events of a partner are numbered without gaps, up to its counter",
         "Keep the database as it is and restore the missing events from a backup: partners rely on the numbers",
@@ -30,7 +30,7 @@ checks: Final = (
         """,
         "partner",
     ),
-    Check(
+    ConsistencyCheck(
         "events.blocks_count_what_is_there",
         "Blocks of events count what is there: those that lists add up, as far as they are said to reach",
         "Delete the partner's rows of event_block and set its event_counter.summarised_sequence to 0: they are "
@@ -53,7 +53,7 @@ checks: Final = (
         where b.n is distinct from e.n or e.first_at < b.first_at or e.last_at > b.last_at
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "events.prompt",
         "An event is numbered within 60 seconds",
         "Look for dispatch_failed in the log, and see docs/runbooks/stuck-queue.md",
@@ -64,7 +64,7 @@ checks: Final = (
         """,
         "event",
     ),
-    Check(
+    ConsistencyCheck(
         "jobs.alive",
         "No job was given up in the last seven days",
         "See what it was and why by docs/runbooks/stuck-queue.md, put that right and let it run again, or remove it",
@@ -73,7 +73,7 @@ checks: Final = (
         where dead_at > (select at from moment) - interval '7 days'
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "jobs.prompt",
         "A job that is due begins within 15 minutes, unless its lane is busy",
         "See that a worker runs: docs/runbooks/stuck-queue.md",
@@ -85,13 +85,13 @@ checks: Final = (
           )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "jobs.rescued",
         "A job whose worker died is given back within 15 minutes",
         "See that a worker runs: docs/runbooks/stuck-queue.md",
         "select kind || ' ' || id from job where leased_until < (select wall from moment) - interval '15 min'",
     ),
-    Check(
+    ConsistencyCheck(
         "audit.prompt",
         "An audit entry has its place in the chain within 60 seconds",
         "Look for audit_chain_failed in the log, and see docs/runbooks/audit.md",
@@ -100,7 +100,7 @@ checks: Final = (
         where sequence is null and at < (select at from moment) - interval '60 s'
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "audit.chained",
         "The audit entries of a scope are numbered without gaps, up to the end of its chain",
         "Keep the database as it is and see docs/runbooks/audit.md: entries were taken out or put in",
@@ -113,7 +113,7 @@ checks: Final = (
         where coalesce(e.highest, 0) <> coalesce(e.n, 0) or coalesce(e.highest, 0) is distinct from c.last_sequence
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "audit.signed",
         "The head of a chain that moved is signed within half an hour, and exported",
         "See that a worker runs and may write to ALMONER_AUDIT_HEADS: docs/runbooks/audit.md",

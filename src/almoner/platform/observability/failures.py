@@ -37,7 +37,7 @@ DATABASE_ERRORS: Final = (*UNAVAILABLE_ERRORS, asyncpg.PostgresError)
 """What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""
 
 
-def failure_fields(error: BaseException) -> dict[str, object]:
+def failure_log_fields(error: BaseException) -> dict[str, object]:
     """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('almoner/')[2]}:{frame.lineno}" for frame in frames[-3:]]

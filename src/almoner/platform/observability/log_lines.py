@@ -28,7 +28,7 @@ def encode_line(line: object) -> bytes:
         return json.dumps(msgspec.to_builtins(line, str_keys=True, enc_hook=repr), default=repr).encode() + b"\n"
 
 
-class LogLines:
+class LogLineWriter:
     """Writes whole lines and never raises. ``lost`` counts those that could not be written."""
 
     def __init__(self, write: Write) -> None:
@@ -54,7 +54,7 @@ class LogLines:
             self.lost += 1
 
 
-class Stderr:
+class StderrWriter:
     """Standard error, without waiting for whoever reads it. Raises OSError when a line cannot be written now."""
 
     def __init__(self, fd: int = 2) -> None:
@@ -81,9 +81,9 @@ class Stderr:
             self._rest = self._rest[os.write(self._fd, self._rest[:_AT_ONCE]) :]
 
 
-def stderr_lines() -> LogLines:
+def stderr_log_writer() -> LogLineWriter:
     """Lines on standard error."""
-    return LogLines(Stderr())
+    return LogLineWriter(StderrWriter())
 
 
 def _reopen_pipe(fd: int) -> int:

@@ -10,7 +10,7 @@ _LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Of the container that we are in, by the second and the first version of control groups."""
 
 
-def usable_bytes(limits: Sequence[Path] = _LIMITS) -> int:
+def usable_memory_bytes(limits: Sequence[Path] = _LIMITS) -> int:
     """Bytes."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for limit in limits:

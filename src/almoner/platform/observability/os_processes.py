@@ -6,14 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def has_ended(pid: int) -> bool:
+def has_process_ended(pid: int) -> bool:
     """Whether the process has ended; one that nobody has waited for (a zombie) has."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    return process_column(pid, "stat")[:1] in {"", "Z", "X"}
+    return read_process_column(pid, "stat")[:1] in {"", "Z", "X"}
 
 
-def process_column(pid: int, column: str) -> str:
+def read_process_column(pid: int, column: str) -> str:
     """What is known of a process, by the name that ``ps`` gives to it; empty when there is none."""
     if not Path("/proc/self/stat").exists():
         command = ["/bin/ps", "-ww", "-o", f"{column}=", "-p", str(pid)]

@@ -41,7 +41,7 @@ def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) 
     async def worker() -> str | None:
         try:
             async with db.read() as tx:
-                lag = await dispatcher.lag_seconds(tx)
+                lag = await dispatcher.dispatch_lag_seconds(tx)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         return None if lag <= MOST_LAG_SECONDS else f"events have waited {lag:.0f} s for their number"
@@ -49,7 +49,7 @@ def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) 
     async def audited() -> str | None:
         try:
             async with db.read() as tx:
-                waited = await audit_chain.longest_wait_seconds(tx)
+                waited = await audit_chain.chain_lag_seconds(tx)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
         if waited <= MOST_UNCHAINED_SECONDS:

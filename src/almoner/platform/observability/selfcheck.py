@@ -28,7 +28,7 @@ _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConsistencyCheck:
     """One promise.
 
     ``sql`` selects one column for each row that breaks it: a UUID of the type ``shows``, or a text that says itself
@@ -58,7 +58,7 @@ class Check:
 class Finding:
     """A broken promise: by how many rows, and some of them."""
 
-    check: Check
+    check: ConsistencyCheck
     count: int
     examples: tuple[str, ...]
 
@@ -72,11 +72,11 @@ class SelfcheckOutcome:
     seconds: float
 
 
-Report = Callable[[int, Check], None]
+Report = Callable[[int, ConsistencyCheck], None]
 """Hears before each check how many were asked, and which comes now."""
 
 
-async def run_checks(tx: Tx, checks: Sequence[Check], report: Report | None = None) -> SelfcheckOutcome:
+async def run_checks(tx: Tx, checks: Sequence[ConsistencyCheck], report: Report | None = None) -> SelfcheckOutcome:
     """Ask all in one transaction, which the caller has made a snapshot."""
     started = monotonic()
     findings = []
@@ -88,7 +88,7 @@ async def run_checks(tx: Tx, checks: Sequence[Check], report: Report | None = No
     return SelfcheckOutcome(tuple(findings), len(checks), monotonic() - started)
 
 
-async def _run_check(tx: Tx, check: Check) -> Finding | None:
+async def _run_check(tx: Tx, check: ConsistencyCheck) -> Finding | None:
     statement = check.statement
     row = await tx.fetchrow(statement, tx.now, tx.real_now, copy.why if (copy := tx.deployment.identity.copy) else None)
     if row is None or row["count"] == 0:
@@ -98,18 +98,20 @@ async def _run_check(tx: Tx, check: Check) -> Finding | None:
     return Finding(check, row["count"], tuple(named))
 
 
-async def run_selfcheck(db: Database, checks: Sequence[Check], report: Report | None = None) -> SelfcheckOutcome:
+async def run_selfcheck(
+    db: Database, checks: Sequence[ConsistencyCheck], report: Report | None = None
+) -> SelfcheckOutcome:
     """Ask all of one snapshot."""
     async with db.snapshot() as tx:
         return await run_checks(tx, checks, report)
 
 
-def handlers(checks: Sequence[Check], telemetry: Telemetry) -> Mapping[str, Handler]:
+def handlers(checks: Sequence[ConsistencyCheck], telemetry: Telemetry) -> Mapping[str, Handler]:
     """The nightly job."""
     return {RUN: partial(_run, checks, telemetry)}
 
 
-async def _run(checks: Sequence[Check], telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
+async def _run(checks: Sequence[ConsistencyCheck], telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
     outcome = await run_selfcheck(work.db, checks)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
@@ -129,7 +131,7 @@ async def _run(checks: Sequence[Check], telemetry: Telemetry, work: JobContext, 
     return JobDone()
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_selfcheck_at(tx: Tx) -> datetime | None:
     """The night after the last time; at once where there was none."""
     last_run_at: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", NIGHTLY)
     if last_run_at is None:
@@ -140,8 +142,8 @@ async def next_due(tx: Tx) -> datetime | None:
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
     """Have a worker ask. The sweep itself deals with no record."""
-    await queue.enqueue(tx, RUN, {}, unique=NIGHTLY)
+    await queue.enqueue_job(tx, RUN, {}, unique=NIGHTLY)
     return 0
 
 
-schedules: Final = (Schedule(NIGHTLY, next_due, enqueue_selfcheck),)
+schedules: Final = (Schedule(NIGHTLY, next_selfcheck_at, enqueue_selfcheck),)

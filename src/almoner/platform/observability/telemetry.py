@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from almoner.platform.observability.log_lines import LogLines, Write, stderr_lines
+from almoner.platform.observability.log_lines import LogLineWriter, Write, stderr_log_writer
 
 
 class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -39,7 +39,7 @@ class Telemetry:
     def __init__(self, write: Write | None = None) -> None:
         """``write``: standard error where it is not given."""
         self.registry = CollectorRegistry()
-        self._write = _count_lost_lines(write or stderr_lines(), self.registry)
+        self._write = _count_lost_lines(write or stderr_log_writer(), self.registry)
         self.requests = Counter(
             "almoner_requests", "Answers by route and status.", ("route", "status"), registry=self.registry
         )
@@ -106,13 +106,13 @@ class Telemetry:
         """Count one check of a received file."""
         self.upload_checks.labels(outcome).observe(seconds)
 
-    def exposition(self) -> bytes:
+    def render_metrics(self) -> bytes:
         """The metrics in Prometheus' text form."""
         return generate_latest(self.registry)
 
 
-def _count_lost_lines(write: Write, registry: CollectorRegistry) -> LogLines:
-    lines = write if isinstance(write, LogLines) else LogLines(write)
+def _count_lost_lines(write: Write, registry: CollectorRegistry) -> LogLineWriter:
+    lines = write if isinstance(write, LogLineWriter) else LogLineWriter(write)
     registry.register(_LostLines(lines))
     return lines
 
@@ -120,7 +120,7 @@ def _count_lost_lines(write: Write, registry: CollectorRegistry) -> LogLines:
 class _LostLines(Collector):
     """How many lines of the log could not be written."""
 
-    def __init__(self, lines: LogLines) -> None:
+    def __init__(self, lines: LogLineWriter) -> None:
         self._lines = lines
 
     def collect(self) -> Iterator[Metric]:

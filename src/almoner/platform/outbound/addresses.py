@@ -1,8 +1,8 @@
 """Where outbound calls may go: the rule for web addresses and the deny table for network addresses (reliability 1.2).
 
-Pure. ``read`` judges what a partner writes; ``refused`` judges every address that a name resolves to and every address
-that is connected to. Python's own ``is_global`` is no guard: it passes multicast and the NAT64 and 6to4 forms of
-127.0.0.1.
+Pure. ``parse_target`` judges what a partner writes; ``refusal_reason`` judges every address that a name resolves to and
+every address that is connected to. Python's own ``is_global`` is no guard: it passes multicast and the NAT64 and 6to4
+forms of 127.0.0.1.
 """
 
 import re
@@ -102,7 +102,7 @@ class OutboundTarget:
     loopback: bool
 
 
-def deny_table_entry(address: Address) -> str | None:
+def denied_range_of(address: Address) -> str | None:
     """Which row of the deny table holds the address, or None for a public one."""
     for network, name in DENY_TABLE:
         if address.version == network.version and address in network:
@@ -139,7 +139,7 @@ def refusal_reason(address: str, *, loopback: bool) -> str | None:
         return "not an address"
     if loopback:
         return None if parsed.is_loopback else "not loopback"
-    return deny_table_entry(parsed)
+    return denied_range_of(parsed)
 
 
 @lru_cache(maxsize=4096)
@@ -221,7 +221,7 @@ def _parse_literal(host: str) -> Address | None:
 
 
 def _ensure_public(host: str, literal: Address | None) -> None:
-    if literal is not None and deny_table_entry(literal):
+    if literal is not None and denied_range_of(literal):
         raise AddressRefused("must have a public address")
     if literal is None and ("." not in host or host.endswith(".localhost")):
         raise AddressRefused("must have a full domain name")

@@ -65,7 +65,7 @@ class TlsFailed(OutboundFailure):
     """The certificate is not valid for the name, or TLS could not be spoken."""
 
 
-class TimedOut(OutboundFailure):
+class CallTimedOut(OutboundFailure):
     """No connection or no whole answer within the limits."""
 
 
@@ -285,7 +285,7 @@ class OutboundClient:
     @contextmanager
     def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, OutboundTarget]]:
         """Judge the address, and hold the pool that is called through."""
-        if transactions.inside_transaction():
+        if transactions.is_inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         self._identity.ensure_active()
         try:
@@ -380,9 +380,9 @@ def _raise_outbound_failure() -> Iterator[None]:
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:
-        raise TimedOut("No connection could be made in time") from error
+        raise CallTimedOut("No connection could be made in time") from error
     except TimeoutError as error:
-        raise TimedOut("No whole answer came in time") from error
+        raise CallTimedOut("No whole answer came in time") from error
     except (aiohttp.ClientError, HttpProcessingError) as error:
         raise _outbound_failure_of(error) from error
 

@@ -88,7 +88,7 @@ async def resolve_files(
     outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
     try:
         for place in places:
-            if is_address(place):
+            if is_url(place):
                 fetched.append(await fetch_file(outbound, folder, place, db.deployment.clock.real_now, report))
                 found.append(fetched[-1].path)
             elif await asyncio.to_thread(Path(place).exists):
@@ -100,7 +100,7 @@ async def resolve_files(
     return found, fetched
 
 
-def is_address(place: str) -> bool:
+def is_url(place: str) -> bool:
     """Whether it is to be fetched."""
     return place.lower().startswith(("https://", "http://"))
 
@@ -146,7 +146,9 @@ class _Version:
 
     @classmethod
     def of(cls, url: str, headers: Mapping[str, str], total: int | None) -> "_Version":
-        return cls(remote_files.published_name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total)
+        return cls(
+            remote_files.published_file_name(url, headers), headers.get("ETag"), headers.get("Last-Modified"), total
+        )
 
     @property
     def validator(self) -> str | None:
@@ -279,13 +281,13 @@ class _Download:
 
     def _finish(self, version: _Version) -> FetchedFile:
         """Judge what came, and give it its name. Raises FetchRefused."""
-        if (fault := remote_files.content_fault(self._partial)) is not None:
+        if (fault := remote_files.content_problem(self._partial)) is not None:
             self._partial.unlink()
             raise FetchRefused(f"{self.url} {fault}")
         with self._partial.open("rb+") as file:
             digest = file_digest(file, "sha256").digest()
             os.fsync(file.fileno())
-        path = self.folder / remote_files.add_suffix(version.name, self._partial)
+        path = self.folder / remote_files.add_file_suffix(version.name, self._partial)
         for older in self.folder.iterdir():
             if not older.name.startswith("."):
                 older.unlink()

@@ -23,7 +23,7 @@ class FetchRefused(Exception):
     """A file that cannot be had; the message says why, and what to do."""
 
 
-def published_name(url: str, headers: Mapping[str, str]) -> str:
+def published_file_name(url: str, headers: Mapping[str, str]) -> str:
     """The published name, as it may stand in a folder: what the server calls it, else the end of the address."""
     stated = _NAMED.search(headers.get("Content-Disposition", ""))
     last = unquote(stated.group(1)) if stated else unquote(urlsplit(url).path).rstrip("/")
@@ -43,7 +43,7 @@ def content_range(headers: Mapping[str, str]) -> tuple[int, int]:
     return (int(found.group(1)), int(found.group(2))) if found else (-1, -1)
 
 
-def content_fault(file: Path) -> str | None:
+def content_problem(file: Path) -> str | None:
     """Why what came is no file of data: servers answer 200 with a page that says what is wrong."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD_BYTES)
@@ -54,7 +54,7 @@ def content_fault(file: Path) -> str | None:
     return None
 
 
-def add_suffix(file_name: str, file: Path) -> str:
+def add_file_suffix(file_name: str, file: Path) -> str:
     """The name with the suffix that its content asks for: some addresses have none, some servers compress."""
     with file.open("rb") as opened:
         magic = opened.read(4)

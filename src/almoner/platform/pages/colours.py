@@ -49,7 +49,7 @@ def css_colour(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast_ratio(one: Colour, other: Colour) -> float:
     """The ratio of WCAG 2.2, from 1 to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
@@ -66,9 +66,9 @@ def make_legible(colour: Colour, ground: Colour, ratio: float = TEXT) -> Colour:
 
     Darker on light grounds, lighter on dark ones. The ratio must be one that black or white has with the ground.
     """
-    end = _BLACK if contrast(_BLACK, ground) > contrast(_WHITE, ground) else _WHITE
+    end = _BLACK if contrast_ratio(_BLACK, ground) > contrast_ratio(_WHITE, ground) else _WHITE
     shades = (mix_colours(colour, end, percent / 100) for percent in range(101))
-    return next(shade for shade in shades if contrast(shade, ground) >= ratio)
+    return next(shade for shade in shades if contrast_ratio(shade, ground) >= ratio)
 
 
 def build_palette(colour: Colour) -> Palette:

@@ -13,11 +13,11 @@ from almoner.kit.errors import NotFound
 class ErrorPages(Protocol):
     """Pages that say what went wrong."""
 
-    def unknown(self, request: Request, status: int = 404) -> Response:
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
         """Who comes without the link is told to use it, and nothing else: not even whether there is such a record."""
         ...
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def server_error_page(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected: a page, and the error raised afterwards for the log."""
         ...
 
@@ -35,8 +35,8 @@ def with_error_pages(
         try:
             return await handler(self, request)
         except NotFound:
-            return self.unknown(request)
+            return self.not_found_page(request)
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
-            return self.broken(request, error)
+            return self.server_error_page(request, error)
 
     return answer

@@ -21,7 +21,7 @@ _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])"
 
 def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
     """``1234`` ``GBP`` as ``£12.34``. ``short`` leaves the fraction out where it is zero (``£10``). Never rounds."""
-    digits = money.exponent(currency)
+    digits = money.currency_exponent(currency)
     value = decimal_amount(minor, currency)
     fraction = 0 if short and value == value.to_integral_value() else digits
     return _apply_pattern(locale.currency_formats["standard"], value, fraction, locale, currency)
@@ -29,13 +29,13 @@ def format_money(minor: int, currency: str, locale: Locale, *, short: bool = Fal
 
 def format_plain_amount(minor: int, currency: str, locale: Locale) -> str:
     """The figure alone, as somebody would type it into a field: ``1234`` ``EUR`` in German as ``12,34``."""
-    digits = money.exponent(currency)
+    digits = money.currency_exponent(currency)
     return _apply_pattern(locale.decimal_formats[None], decimal_amount(minor, currency), digits, locale, None)
 
 
 def decimal_amount(minor: int, currency: str) -> Decimal:
     """Minor units as the decimal amount of the currency, exactly."""
-    return Decimal(minor).scaleb(-money.exponent(currency))
+    return Decimal(minor).scaleb(-money.currency_exponent(currency))
 
 
 def currency_symbol(currency: str, locale: Locale) -> str:

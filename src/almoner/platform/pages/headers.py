@@ -20,7 +20,7 @@ NO_PAGE: Final = {
 _HSTS: Final = "max-age=31536000; includeSubDomains"
 
 
-def origin_of(url: str) -> str | None:
+def origin_of_url(url: str) -> str | None:
     """``https://host:port`` of an address as a CSP source; None where CSP has no way to write it (IPv6 literals)."""
     try:
         parts = urlsplit(url)

@@ -40,19 +40,21 @@ class LinkSession:
             self.cookie, self.proof, max_age=seconds, path="/", secure=True, httponly=True, samesite="lax"
         )
 
-    def has_csrf_token(self, csrf: object) -> bool:
+    def matches_csrf_token(self, csrf: object) -> bool:
         """Whether a posted form carries this visit's CSRF token; constant time."""
         return isinstance(csrf, str) and hmac.compare_digest(self.csrf.encode(), csrf.encode())
 
 
-def begin_session(vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None) -> LinkSession:
+def begin_link_session(
+    vault: Vault, purpose: str, record: UUID, name: str, until: datetime | None = None
+) -> LinkSession:
     """A new visit to a record; ``name`` is the record's id as the address shows it, ``until`` is in the cookie."""
     random = os.urandom(_RANDOM_BYTES)
     end = b"" if until is None else int(until.timestamp()).to_bytes(_END_BYTES)
     return _visit(vault, purpose, name, random + vault.sign(f"visit:{purpose}", record.bytes + random + end) + end)
 
 
-def find_session(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> LinkSession | None:
+def find_link_session(request: Request, vault: Vault, purpose: str, record: UUID, name: str) -> LinkSession | None:
     """The visit that the request's cookie proves, or None. Whether it is over is for the caller to see."""
     raw = _decoded(request.cookies.get(_cookie(purpose, name), ""))
     random, signature, end = raw[:_RANDOM_BYTES], raw[_RANDOM_BYTES:_SIGNED_BYTES], raw[_SIGNED_BYTES:]
@@ -69,7 +71,7 @@ def is_same_origin(request: Request, origin: str | None) -> bool:
     return origin is not None and request.headers.get("origin") == origin
 
 
-def is_speculative(request: Request) -> bool:
+def is_speculative_request(request: Request) -> bool:
     """Whether nobody may be looking: HEAD, or a browser that fetches ahead. Nothing is decided for the donor then."""
     purpose = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
     return request.method == "HEAD" or "prefetch" in purpose

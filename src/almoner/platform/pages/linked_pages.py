@@ -17,7 +17,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.error_pages import not_found_routes
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
@@ -34,7 +34,7 @@ class LinkedPages:
         self.pages = pages
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
         self._purpose = purpose
         self._type = record_type
 
@@ -42,16 +42,18 @@ class LinkedPages:
         """Starlette routes: the page, and everything else below its path."""
         path = f"/{self._purpose}"
         own = [Route(path, self.open, methods=["GET"]), Route(path + "/{id}", self.page, methods=["GET", "POST"])]
-        return [*own, *not_found_routes(path, own, self.unknown)]
+        return [*own, *not_found_routes(path, own, self.not_found_page)]
 
-    def unknown(self, request: Request, status: int = 404) -> Response:
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
         """No such link, or no cookie of it."""
-        return self.pages.message("agent.unknown", self.pages.preferred_language(request), status=status, icon="link")
+        return self.pages.render_message(
+            "agent.unknown", self.pages.preferred_language(request), status=status, icon="link"
+        )
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def server_error_page(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
         return ServerErrorResponse(
-            self.pages.message("agent.broken", self.pages.preferred_language(request), status=500), error
+            self.pages.render_message("agent.broken", self.pages.preferred_language(request), status=500), error
         )
 
     @with_error_pages
@@ -63,8 +65,8 @@ class LinkedPages:
         name = self._ids.text(self._type, record)
         response = RedirectResponse(self._action(record), 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find_session(request, self._vault, self._purpose, record, name)
-        visit = visit or link_sessions.begin_session(self._vault, self._purpose, record, name)
+        visit = link_sessions.find_link_session(request, self._vault, self._purpose, record, name)
+        visit = visit or link_sessions.begin_link_session(self._vault, self._purpose, record, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -89,7 +91,9 @@ class LinkedPages:
         name = request.path_params["id"]
         record = self._ids.parse(self._type, name)
         visit = (
-            None if record is None else link_sessions.find_session(request, self._vault, self._purpose, record, name)
+            None
+            if record is None
+            else link_sessions.find_link_session(request, self._vault, self._purpose, record, name)
         )
         if record is None or visit is None:
             raise NotFound
@@ -98,5 +102,5 @@ class LinkedPages:
     async def _posted(self, request: Request, visit: LinkSession) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await request.form(**_MAX_FORM)
-        ours = link_sessions.is_same_origin(request, self._origin) and visit.has_csrf_token(form.get(CSRF_FIELD))
+        ours = link_sessions.is_same_origin(request, self._origin) and visit.matches_csrf_token(form.get(CSRF_FIELD))
         return form if ours else None

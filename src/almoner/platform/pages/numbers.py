@@ -60,7 +60,7 @@ def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProbl
     if match is None:
         return AmountProblem.NOT_A_NUMBER
     fraction = match["fraction"] or ""
-    exponent = money.exponent(currency)
+    exponent = money.currency_exponent(currency)
     if len(fraction) > exponent:
         return AmountProblem.TOO_MANY_DECIMALS
     if len(digits) > 40:

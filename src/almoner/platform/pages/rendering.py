@@ -32,9 +32,9 @@ def _environment(templates: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["bdi"] = isolated
-    made.filters["embed"] = isolated_in_page
-    made.filters["strong"] = bold_isolated
+    made.filters["bdi"] = bidi_isolated
+    made.filters["embed"] = bidi_isolated_in_page
+    made.filters["strong"] = bold_bidi_isolated
     made.filters["whole"] = bold_unbroken
     return made
 
@@ -55,14 +55,14 @@ class PageRenderer:
 
     def preferred_language(self, request: Request) -> Language:
         """The reader's language by Accept-Language, English when none of it is offered."""
-        found = languages.negotiate_language(request.headers.get("accept-language"), self.catalogues.offered)
+        found = languages.negotiate_language(request.headers.get("accept-language"), self.catalogues.offered_languages)
         return self.language(found or FALLBACK)
 
-    def text(self, template: str, language: Language, **context: object) -> str:
+    def render_text(self, template: str, language: Language, **context: object) -> str:
         """A rendered template without headers, for mails."""
         return self._templates.get_template(template).render(**self._shared(language), **context)
 
-    def page(
+    def render_page(
         self,
         template: str,
         language: Language,
@@ -79,7 +79,7 @@ class PageRenderer:
         ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
         """
         nonce = token_urlsafe(16)
-        body = self.text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
+        body = self.render_text(template, language, nonce=nonce, with_passkeys=passkeys, **context)
         headers = security_headers(
             nonce,
             form_targets=form_targets,
@@ -89,11 +89,11 @@ class PageRenderer:
         )
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
-    def message(
+    def render_message(
         self, kind: str, language: Language, *, status: int, icon: str = "info", **values: object
     ) -> HTMLResponse:
         """A page that only says something: catalogue keys ``<kind>.title``, ``<kind>.text`` and ``<kind>.next``."""
-        return self.page("message.html", language, status=status, kind=kind, icon_name=icon, values=values)
+        return self.render_page("message.html", language, status=status, kind=kind, icon_name=icon, values=values)
 
     def _shared(self, language: Language) -> dict[str, object]:
         locale = language.locale
@@ -118,29 +118,29 @@ class PageRenderer:
         }
 
 
-def bold_isolated(value: object) -> Markup:
-    """As ``isolated``, and in bold."""
+def bold_bidi_isolated(value: object) -> Markup:
+    """As ``bidi_isolated``, and in bold."""
     return Markup("<strong><bdi>{}</bdi></strong>").format(value)
 
 
 def bold_unbroken(value: object) -> Markup:
-    """As ``bold_isolated``, never broken over two lines: numbers that people copy."""
+    """As ``bold_bidi_isolated``, never broken over two lines: numbers that people copy."""
     return Markup('<strong class="whole"><bdi>{}</bdi></strong>').format(value)
 
 
 @pass_context
-def isolated_in_page(context: Context, value: object) -> str:
+def bidi_isolated_in_page(context: Context, value: object) -> str:
     """``embed`` in the direction of the page."""
-    return isolated_plain_text(str(value), str(context["dir"]))
+    return bidi_isolated_plain_text(str(value), str(context["dir"]))
 
 
-def isolated_plain_text(text: str, direction: str) -> str:
-    """As ``isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
+def bidi_isolated_plain_text(text: str, direction: str) -> str:
+    """As ``bidi_isolated``, for plain text, where directions may meet: 00-123 would be read backwards there."""
     if direction == "rtl" or any(unicodedata.bidirectional(character) in ("R", "AL") for character in text):
         return f"\u2068{text}\u2069"
     return text
 
 
-def isolated(value: object) -> Markup:
+def bidi_isolated(value: object) -> Markup:
     """A name or figure whose direction may differ from the sentence around it."""
     return Markup("<bdi>{}</bdi>").format(value)

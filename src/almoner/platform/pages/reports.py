@@ -9,12 +9,12 @@ from starlette.routing import Route
 
 from almoner.kit.time import Clock
 from almoner.platform.observability.telemetry import Telemetry
-from almoner.platform.pages.headers import REPORT_PATH, origin_of
+from almoner.platform.pages.headers import REPORT_PATH, origin_of_url
 
 _MAX_BYTES: Final = 16_384
 
 
-def routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
+def csp_report_routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
     """The address that ``security_headers`` names."""
 
     async def receive(request: Request) -> Response:
@@ -31,7 +31,7 @@ def routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
             "csp_violation",
             clock.real_now(),
             directive=str(report.get("effective-directive", report.get("violated-directive", "")))[:40],
-            blocked=origin_of(blocked) or blocked.split(":")[0][:20],
+            blocked=origin_of_url(blocked) or blocked.split(":")[0][:20],
         )
         return Response(status_code=204)
 

@@ -91,12 +91,12 @@ class TranslationCatalogues:
         self.language = cache(self._language)
 
     @property
-    def offered(self) -> tuple[str, ...]:
+    def offered_languages(self) -> tuple[str, ...]:
         """The languages that have a catalogue, sorted."""
         return tuple(self._messages)
 
     def _language(self, tag: str | None) -> Language:
-        nearest = languages.nearest_offered(tag, self._messages) if tag else None
+        nearest = languages.nearest_offered_language(tag, self._messages) if tag else None
         if tag is None or nearest is None:
             return Language(FALLBACK, FALLBACK, self._messages[FALLBACK])
         return Language(tag, nearest, self._messages[nearest])

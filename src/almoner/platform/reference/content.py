@@ -29,7 +29,7 @@ class ReferenceField:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ResponseStatus:
     """One HTTP status with what it may mean: pairs of error code and message."""
 
     code: str
@@ -52,12 +52,12 @@ class Operation:
     body_kind: str
     answer: tuple[ReferenceField, ...]
     answer_example: str
-    statuses: tuple[Status, ...]
+    statuses: tuple[ResponseStatus, ...]
     shell: str
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OperationGroup:
     """The operations of one tag."""
 
     name: str
@@ -76,7 +76,7 @@ class WebhookEntry:
     example: str
 
 
-class Content:
+class ReferenceContent:
     """Reads a description; ``groups`` and ``hooks`` are what the page lists."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
@@ -88,14 +88,14 @@ class Content:
         self.groups = tuple(self._groups())
         self.hooks = tuple(self._hook(name, item["post"]) for name, item in description["webhooks"].items())
 
-    def _groups(self) -> Iterator[Group]:
+    def _groups(self) -> Iterator[OperationGroup]:
         by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in self._description["tags"]}
         for path, item in self._description["paths"].items():
             for method in METHODS:
                 if method in item:
                     by_tag[item[method]["tags"][0]].append(self._operation(method, path, item[method]))
         for tag, operations in by_tag.items():
-            yield Group(tag, heading_anchor(tag), tuple(operations))
+            yield OperationGroup(tag, heading_anchor(tag), tuple(operations))
 
     def _operation(self, method: str, path: str, operation: Schema) -> Operation:
         contents: dict[str, Schema] = operation.get("requestBody", {}).get("content", {})
@@ -131,18 +131,18 @@ class Content:
             parameter["description"] if "description" in parameter else schema.get("description", ""),
         )
 
-    def _statuses(self, operation: Schema) -> Iterator[Status]:
+    def _statuses(self, operation: Schema) -> Iterator[ResponseStatus]:
         for code, given in operation["responses"].items():
             response = given
             if "$ref" in given:
                 response = self._description["components"]["responses"][given["$ref"].rsplit("/", 1)[1]]
             if code.startswith("2"):
-                yield Status(code, response["description"], ())
+                yield ResponseStatus(code, response["description"], ())
                 continue
             examples = response["content"][_MEDIA_TYPE]["examples"]
             problems = [example["value"]["error"] for example in examples.values()]
             reported = tuple((problem["code"], problem["message"]) for problem in problems)
-            yield Status(code, problems[0]["title"], reported)
+            yield ResponseStatus(code, problems[0]["title"], reported)
 
     def _hook(self, name: str, operation: Schema) -> WebhookEntry:
         content = operation["requestBody"]["content"][_MEDIA_TYPE]

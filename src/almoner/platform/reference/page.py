@@ -17,7 +17,7 @@ from almoner.platform.pages import assets
 from almoner.platform.pages.headers import security_headers
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import FALLBACK
-from almoner.platform.reference.content import Content
+from almoner.platform.reference.content import ReferenceContent
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -28,8 +28,8 @@ def reference_routes(deployment: Deployment, description: bytes) -> list[Route]:
     @cache
     def rendered() -> str:
         pages = PageRenderer(deployment, _TEMPLATES)
-        content = Content(msgspec.json.decode(description))
-        return pages.text(
+        content = ReferenceContent(msgspec.json.decode(description))
+        return pages.render_text(
             "reference.html",
             pages.language(FALLBACK),
             content=content,

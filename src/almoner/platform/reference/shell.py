@@ -98,7 +98,12 @@ class CurlExamples:
     def _body_days(self, operation: Schema) -> set[str]:
         """Members that take a day: one written down would be too long ago some day."""
         properties = self._body_schema(operation).get("properties", {})
-        return {name for name, property_ in properties.items() if {"format": "date"} in property_.get("oneOf", ())}
+        return {
+            name
+            for name, property_ in properties.items()
+            for option in (property_, *property_.get("anyOf", ()))
+            if {"format": "date"} in option.get("oneOf", ())
+        }
 
     def _parts(self, operation: Schema) -> dict[str, str]:
         """Text parts beside a file: what is required, by the first of several ways."""

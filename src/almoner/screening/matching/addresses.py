@@ -44,7 +44,7 @@ class AddressAgreement:
     country: AgreementLevel
 
     @property
-    def is_known(self) -> bool:
+    def is_comparable(self) -> bool:
         """Whether anything could be compared."""
         return any(one != "unknown" for one in (self.street, self.postcode, self.city, self.state, self.country))
 

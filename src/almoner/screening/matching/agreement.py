@@ -144,7 +144,7 @@ def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
         points = min(_SHARED_BY_MANY, score)
         parts.append(ScorePart("common", -points, listed=str(other.bearers)))
         score -= points
-    located = near.is_known and _has_address(here) and _has_address(there)
+    located = near.is_comparable and _has_address(here) and _has_address(there)
     likely = likeness.score >= LIKELY_SCORE and not likeness.vetoes
     return PartyAgreement(
         score=min(max(score, 0.0), 1.0),

@@ -159,7 +159,7 @@ class WordAligner:
                         return
 
     def _meaning(self) -> None:
-        senses = tables.meanings()
+        senses = tables.word_meanings()
         for place in tuple(self.left):
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:

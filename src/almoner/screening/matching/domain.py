@@ -98,7 +98,7 @@ class EntryName:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchEntry:
+class PreparedEntry:
     """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too.
 
     ``concerns``: countries that the entry is listed because of. They count where they agree, and against nobody.
@@ -113,7 +113,7 @@ class MatchEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchSubject:
+class PreparedSubject:
     """Somebody to be screened. ``unplaced``: it may be of any country; those that are known count where they agree."""
 
     names: tuple[PreparedName, ...]

@@ -72,7 +72,7 @@ def legal_forms() -> Mapping[tuple[str, ...], str]:
 
 
 @cache
-def meanings() -> Mapping[str, str]:
+def word_meanings() -> Mapping[str, str]:
     """Words of one meaning in several languages -> that meaning: ``internacional`` -> ``intl``."""
     return dict(line.split("\t") for line in _data_lines("senses.tsv"))
 

@@ -10,11 +10,11 @@ from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.domain import (
     EntryMatch,
     EntryName,
-    MatchEntry,
-    MatchSubject,
     NameLikeness,
     Party,
+    PreparedEntry,
     PreparedName,
+    PreparedSubject,
     ScorePart,
 )
 from almoner.screening.matching.index import NameIndex
@@ -63,7 +63,7 @@ class _Evidence:
     placed: bool
 
 
-def _collect_evidence(subject: MatchSubject, entry: MatchEntry, home: frozenset[str]) -> _Evidence:
+def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: frozenset[str]) -> _Evidence:
     parts: list[ScorePart] = []
     if shared := subject.identifiers & entry.identifiers:
         parts.append(ScorePart("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
@@ -96,12 +96,12 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
     return near.city == "same" or any(one and f" {one} " in where for one in reported)
 
 
-def is_distinctive(name: PreparedName) -> bool:
+def is_distinctive_name(name: PreparedName) -> bool:
     """Whether a name alone says who is meant: two words at least, seldom ones, and nobody else bears it."""
     return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
 
 
-def identifies_alone(name: PreparedName) -> bool:
+def identifies_by_name_alone(name: PreparedName) -> bool:
     """Whether the very name says who is meant, nothing else being known: nearly no registered body has its words.
 
     Listed names are not counted: an entry would make its own words common.
@@ -116,7 +116,11 @@ def _is_exact_name(asked: PreparedName, listed: EntryName, evidence: _Evidence) 
     """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
     same = asked.joined == listed.name.joined or asked.whole == listed.name.whole
     return (
-        same and not listed.weak and not evidence.placed and identifies_alone(asked) and identifies_alone(listed.name)
+        same
+        and not listed.weak
+        and not evidence.placed
+        and identifies_by_name_alone(asked)
+        and identifies_by_name_alone(listed.name)
     )
 
 
@@ -128,7 +132,7 @@ def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: EntryName
     if listed.weak or (evidence.placed and not evidence.supports):
         return False
     letters = min(len(asked.joined), len(listed.name.joined))
-    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_alone(listed.name):
+    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_by_name_alone(listed.name):
         return False
     return not any(
         part.finding == "spelling" and tables.word_frequencies().is_known_word(part.asked) for part in likeness.parts
@@ -153,7 +157,7 @@ def _score_ceilings(
         if not _suffices_alone(likeness, asked, listed.name):
             yield ScorePart("common", _COMMON)
         return
-    if evidence.strongly or not evidence.possible or (is_distinctive(asked) and is_distinctive(listed.name)):
+    if evidence.strongly or not evidence.possible or (is_distinctive_name(asked) and is_distinctive_name(listed.name)):
         return
     if _is_exact_name(asked, listed, evidence) or _is_near_name(likeness, asked, listed, evidence):
         return
@@ -179,7 +183,11 @@ def _weigh(
 
 
 def match_entry(
-    subject: MatchSubject, entry: MatchEntry, names: Iterable[int] | None = None, *, home: frozenset[str] = frozenset()
+    subject: PreparedSubject,
+    entry: PreparedEntry,
+    names: Iterable[int] | None = None,
+    *,
+    home: frozenset[str] = frozenset(),
 ) -> EntryMatch:
     """How likely a subject is the one of an entry: by all its names, or by those of some numbers.
 
@@ -190,7 +198,7 @@ def match_entry(
 
 
 def _best_match(
-    subject: MatchSubject, entry: MatchEntry, names: Iterable[EntryName], evidence: _Evidence
+    subject: PreparedSubject, entry: PreparedEntry, names: Iterable[EntryName], evidence: _Evidence
 ) -> EntryMatch:
     best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
     for asked in subject.names:
@@ -209,13 +217,13 @@ def _best_match(
 class WatchlistMatcher:
     """Entries with an index over their names. ``matches`` gives what a person should see, best first."""
 
-    def __init__(self, entries: Iterable[MatchEntry], home: Iterable[str] = ()) -> None:
+    def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = ()) -> None:
         self.home = frozenset(home)
         self.entries = tuple(entries)
         self._of = [(number, place) for number, entry in enumerate(self.entries) for place in range(len(entry.names))]
         self._index = NameIndex(listed.name for entry in self.entries for listed in entry.names)
 
-    def find_candidates(self, subject: MatchSubject) -> dict[int, set[int]]:
+    def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
         """The numbers of entries that are worth a comparison, with those of their names that are."""
         found: dict[int, set[int]] = {}
         loose = bool(
@@ -231,7 +239,7 @@ class WatchlistMatcher:
                 found.setdefault(entry, set()).add(place)
         return found
 
-    def find_matches(self, subject: MatchSubject) -> list[EntryMatch]:
+    def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """Entries that a person should look at, best first."""
         found = []
         for number, places in self.find_candidates(subject).items():
@@ -249,6 +257,6 @@ def prepare_subject(
     names: Iterable[str],
     countries: Iterable[str] = (),
     identifiers: Iterable[str] = (),
-) -> MatchSubject:
+) -> PreparedSubject:
     """Somebody to be screened, read once."""
-    return MatchSubject(tuple(prepare_name(name) for name in names), frozenset(countries), frozenset(identifiers))
+    return PreparedSubject(tuple(prepare_name(name) for name in names), frozenset(countries), frozenset(identifiers))

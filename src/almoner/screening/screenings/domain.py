@@ -197,7 +197,7 @@ class ScreeningMatch:
         """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
         return self.as_ended() if self.decision == "open" else replace(self, awaiting_review=False)
 
-    def is_equivalent(self, other: "ScreeningMatch") -> bool:
+    def is_equivalent_to(self, other: "ScreeningMatch") -> bool:
         """Whether it says the same of its subject, whatever the score."""
         return (self.decision, self.current, self.category, self.subject_side, self.entry_side) == (
             other.decision,

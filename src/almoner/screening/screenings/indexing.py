@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.screening.matching import service as matching
-from almoner.screening.matching.domain import EntryMatch, MatchSubject, Party, PreparedName
+from almoner.screening.matching.domain import EntryMatch, Party, PreparedName, PreparedSubject
 from almoner.screening.matching.domain import EntryName as ComparedName
-from almoner.screening.matching.domain import MatchEntry as Compared
+from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.screenings import programmes
 from almoner.screening.screenings.domain import HOME_COUNTRIES, Hit, MatchSide, SubjectDetails
 from almoner.screening.watchlists.domain import (
@@ -92,9 +92,9 @@ def normalise_identifier(text: str) -> str | None:
     return plain if len(plain) > 4 and any(one.isdigit() for one in plain) else None
 
 
-def prepare_subject(asked: SubjectDetails) -> MatchSubject:
+def prepare_subject(asked: SubjectDetails) -> PreparedSubject:
     """Somebody, read for comparing."""
-    return MatchSubject(
+    return PreparedSubject(
         tuple(name for name in map(matching.prepare_name, dict.fromkeys(asked.names)) if name.words),
         frozenset(asked.countries),
         frozenset(filter(None, map(normalise_identifier, asked.identifiers))),
@@ -117,7 +117,7 @@ class _EvidenceIndex:
             }:
                 self._places.setdefault(key, []).append(one.compared)
 
-    def of(self, asked: MatchSubject) -> dict[str, Compared]:
+    def of(self, asked: PreparedSubject) -> dict[str, Compared]:
         """Those entries, by their ids."""
         found = [one for number in asked.identifiers for one in self._numbers.get(number, ())]
         if (at := asked.address) is not None:
@@ -164,7 +164,7 @@ class ScreeningIndex:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
-    def compare_with(self, asked: SubjectDetails, code: str, key: str) -> Hit | None:
+    def compare_with_entry(self, asked: SubjectDetails, code: str, key: str) -> Hit | None:
         """How an entry agrees, however little that is; None where the list does not name it any more."""
         if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[asked.kind]:
             return None

@@ -14,7 +14,7 @@ Compared = TypeVar("Compared")
 _IndexedEntries = dict[str, tuple[bytes, IndexedEntry | None]]
 
 
-class ListsChanged(Exception):
+class WatchlistsOutdated(Exception):
     """The lists that are loaded are not those that are held: have them read, and begin again."""
 
 
@@ -27,25 +27,25 @@ class Screener:
         self._lists = ScreeningIndex((), ())
         self._renewing = asyncio.Lock()
 
-    async def run_with_lists(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
+    async def run_with_watchlists(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
         """Run ``use`` in a writing transaction in which ``lists`` can be had; again where they had to be read first."""
         while True:
             try:
                 async with db.write() as tx:
                     return await use(tx)
-            except ListsChanged:
-                await self.reload(db)
+            except WatchlistsOutdated:
+                await self.reload_watchlists(db)
 
-    async def current_lists(self, tx: Tx) -> ScreeningIndex:
+    async def current_watchlists(self, tx: Tx) -> ScreeningIndex:
         """The lists as they are loaded now; in a writing transaction they stay so until it ends.
 
         Raises ListsChanged.
         """
         if dict(await watchlists.current_load_ids(tx)) != self._loads:
-            raise ListsChanged
+            raise WatchlistsOutdated
         return self._lists
 
-    async def reload(self, db: Database) -> ScreeningIndex:
+    async def reload_watchlists(self, db: Database) -> ScreeningIndex:
         """Hold the lists as they are loaded. No connection is taken while they are made ready to be compared with."""
         async with self._renewing:
             versions = await _load_versions(db)

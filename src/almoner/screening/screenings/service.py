@@ -41,7 +41,7 @@ async def screen(
     If another version of the engine compared it last, it is compared first as it looked then: what people decided is
     told apart from what the record has changed in.
     """
-    lists = await screener.current_lists(tx)
+    lists = await screener.current_watchlists(tx)
     known = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     now = await _compare(tx, lists, await store.save_subject(tx, ALL_PARTNERS, who, asked, ENGINE_VERSION, watch=watch))
@@ -50,7 +50,7 @@ async def screen(
 
 async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
-    lists = await screener.current_lists(tx)
+    lists = await screener.current_watchlists(tx)
     stored = await store.lock_subject_by_id(tx, ALL_PARTNERS, subject)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
@@ -69,17 +69,17 @@ async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMa
     return await store.list_decided_matches(tx, ALL_PARTNERS, who.type, who.id)
 
 
-async def find(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
+async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
-    return await store.find(tx, ALL_PARTNERS, match_id)
+    return await store.find_match(tx, ALL_PARTNERS, match_id)
 
 
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match, its subject locked until the transaction ends; None where there is none, or it is forgotten."""
-    match = await store.find(tx, ALL_PARTNERS, match_id)
+    match = await store.find_match(tx, ALL_PARTNERS, match_id)
     if match is None or await store.lock_subject_by_id(tx, ALL_PARTNERS, match.subject) is None:
         return None
-    return await store.find(tx, ALL_PARTNERS, match_id)
+    return await store.find_match(tx, ALL_PARTNERS, match_id)
 
 
 async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
@@ -89,9 +89,9 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     return stored
 
 
-async def decide(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
+async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
-    if not await store.decide(
+    if not await store.decide_match(
         tx, ALL_PARTNERS, match.id, decision, current=decision == "confirmed" or _still_agrees(match)
     ):
         return False
@@ -109,15 +109,15 @@ async def lock_subject(tx: Tx, who: ScreenedSubject) -> None:
     await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
 
 
-async def reopen(tx: Tx, match: ScreeningMatch) -> bool:
+async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Take back what was decided of a match that is held; False where nothing was."""
-    if not await store.reopen(tx, ALL_PARTNERS, match.id, current=_still_agrees(match)):
+    if not await store.reopen_match(tx, ALL_PARTNERS, match.id, current=_still_agrees(match)):
         return False
     await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
-async def unwatch(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
+async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """Compare a record no longer when a list changes; the matches that waited until now.
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
@@ -128,7 +128,7 @@ async def unwatch(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     await store.set_unwatched(tx, ALL_PARTNERS, stored.id)
     were = [match for match in await store.list_matches(tx, ALL_PARTNERS, stored.id) if match.awaiting_review]
     for match in were:
-        await store.update(tx, ALL_PARTNERS, match.as_unwatched())
+        await store.update_match(tx, ALL_PARTNERS, match.as_unwatched())
     if stored.monitored and who.type == "organisation":
         await outbox.emit(tx, None, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
@@ -164,9 +164,9 @@ async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
     return ScreeningIndex([one for one in fresh if one is not None], versions)
 
 
-async def find_subjects_hit(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
+async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
     """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
-    batch = await store.monitored(tx, ALL_PARTNERS, after, BATCH_SIZE)
+    batch = await store.list_watched_subjects(tx, ALL_PARTNERS, after, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
     return found, batch[-1].id if batch else None
 
@@ -181,9 +181,9 @@ async def has_outdated_subjects(tx: Tx) -> bool:
     return await store.has_outdated_subjects(tx, ALL_PARTNERS, ENGINE_VERSION)
 
 
-async def coverage_changed(tx: Tx, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
     """Whether the list covers other categories since this load: then every result may have changed."""
-    return await watchlists.coverage_changed(tx, load_id)
+    return await watchlists.has_coverage_changed(tx, load_id)
 
 
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
@@ -192,9 +192,9 @@ async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
     await outbox.emit(tx, None, COMPARED, WatchlistLoadEvent(changes.list, load_id))
 
 
-async def emit_changed(tx: Tx, after: UUID, last: UUID) -> None:
+async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Tell that the results of these watched subjects may have changed."""
-    for one in await store.list_watched_up_to(tx, ALL_PARTNERS, after, last):
+    for one in await store.list_watched_subjects_until(tx, ALL_PARTNERS, after, last):
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 
 
@@ -206,10 +206,10 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
     for match in before:
         now = found[match.list, match.entry_key]
         if now != match:
-            await store.update(tx, ALL_PARTNERS, now)
-        changed = changed or not now.is_equivalent(match)
+            await store.update_match(tx, ALL_PARTNERS, now)
+        changed = changed or not now.is_equivalent_to(match)
     for hit in (hit for key, hit in hits.items() if key not in found):
-        await store.insert(tx, ALL_PARTNERS, stored.id, hit)
+        await store.insert_match(tx, ALL_PARTNERS, stored.id, hit)
         changed = True
     if stored.engine_version != ENGINE_VERSION:
         await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION)
@@ -237,7 +237,7 @@ def _updated_match(
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":
-        hit = lists.compare_with(stored.asked, match.list, match.entry_key)
+        hit = lists.compare_with_entry(stored.asked, match.list, match.entry_key)
     if hit is not None:
         return (
             match.updated_with_hit(hit)

@@ -134,7 +134,7 @@ async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
     )
 
 
-async def monitored(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[StoredSubject]:
+async def list_watched_subjects(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[StoredSubject]:
     """Subjects that are watched, in the order of their ids."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
@@ -142,7 +142,7 @@ async def monitored(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[Sto
     return [_stored(row) for row in rows]
 
 
-async def list_watched_up_to(tx: Tx, _: AllPartners, after: UUID, last: UUID) -> list[StoredSubject]:
+async def list_watched_subjects_until(tx: Tx, _: AllPartners, after: UUID, last: UUID) -> list[StoredSubject]:
     """Subjects that are watched, after one and up to another."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
@@ -207,7 +207,7 @@ async def list_decided_matches(tx: Tx, _: AllPartners, who_type: str, subject_id
     return [_match(row) for row in rows]
 
 
-async def find(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch | None:
+async def find_match(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
     row = await tx.fetchrow(
         f"select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject where m.id = $1",
@@ -222,7 +222,7 @@ async def find_subject(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject |
     return _stored(row) if row else None
 
 
-async def insert(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
+async def insert_match(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
     """A match that was not there before, open."""
     await tx.execute(
         """
@@ -244,7 +244,7 @@ async def insert(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
     )
 
 
-async def update(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
+async def update_match(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
     """A match as it is now."""
     await tx.execute(
         """
@@ -269,7 +269,7 @@ async def update(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
     )
 
 
-async def decide(
+async def decide_match(
     tx: Tx, _: AllPartners, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool
 ) -> bool:
     """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
@@ -289,7 +289,7 @@ async def decide(
     return row is not None
 
 
-async def reopen(tx: Tx, _: AllPartners, match_id: UUID, *, current: bool) -> bool:
+async def reopen_match(tx: Tx, _: AllPartners, match_id: UUID, *, current: bool) -> bool:
     """Nobody has decided about it, as far as it is known here; whether somebody had."""
     row = await tx.fetchrow(
         """

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "watchlists.none_refused",
         "No files of a watch list were refused: the newest load of every list was good",
         "Follow docs/runbooks/watchlists.md: fetch the files again, or load them as they are with --force",
@@ -16,7 +16,7 @@ checks: Final = (
         )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "watchlists.are_of_this_half_year",
         "No published watch list that is loaded is older than 180 days: who was listed since is `clear` of it",
         "Fetch the list anew and import it, put it on the schedule, or retire it: docs/runbooks/watchlists.md",
@@ -27,7 +27,7 @@ checks: Final = (
             and coalesce(l.published_at, l.retrieved_at) < (select at from moment) - interval '180 days'
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "watchlists.entries_are_counted",
         "Of every watch list as many entries hold as its current load counted",
         "Load the list anew with --force; if it is found again, open an issue: an import left out entries",

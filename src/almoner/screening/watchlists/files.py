@@ -18,7 +18,7 @@ _MOST_UNPACKED: Final = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFiles:
+class ImportFiles:
     """The files of a load, plain on the disk. ``sha256``: of the hashes of all; ``day``: the latest one in a name."""
 
     paths: Sequence[Path]
@@ -29,7 +29,7 @@ class FoundFiles:
 
 
 @contextmanager
-def open_files(places: Sequence[Path]) -> Iterator[FoundFiles]:
+def open_files(places: Sequence[Path]) -> Iterator[ImportFiles]:
     """The files that the places stand for; what a zip holds lies in a folder of its own meanwhile.
 
     Raises WatchlistRefused when one cannot be read.
@@ -45,7 +45,7 @@ def open_files(places: Sequence[Path]) -> Iterator[FoundFiles]:
             raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
         days = [day for path in (*places, *paths) if (day := remote_files.date_in_name(path.name))]
-        yield FoundFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
+        yield ImportFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
 
 
 def _files_at(place: Path, folder: Path) -> Iterator[Path]:

@@ -29,7 +29,7 @@ from almoner.screening.watchlists.domain import (
     WatchlistLoadEvent,
     WatchlistRefused,
 )
-from almoner.screening.watchlists.files import FoundFiles
+from almoner.screening.watchlists.files import ImportFiles
 from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
 
 ReportProgress = Callable[[int], None]
@@ -67,7 +67,7 @@ async def import_files(
     """
     with files.open_files(places) as found:
         async with db.read() as tx:
-            standing = await store.find_current(tx, ALL_PARTNERS, source.code)
+            standing = await store.find_current_load(tx, ALL_PARTNERS, source.code)
             refused = await store.list_refused_loads(tx, ALL_PARTNERS)
         if standing is not None and standing.sha256 == found.sha256:
             return replace(standing, status="unchanged", added=0, removed=0, changed=0)
@@ -111,7 +111,7 @@ def _read_entries(source: WatchlistSource, paths: Sequence[Path], report: Report
 async def _merge(
     tx: Tx,
     source: WatchlistSource,
-    found: FoundFiles,
+    found: ImportFiles,
     reported: datetime | None,
     read: _ReadEntries,
     *,
@@ -119,7 +119,7 @@ async def _merge(
     fetched_from: Sequence[str],
 ) -> Load:
     before = await store.upsert_list(tx, ALL_PARTNERS, source)
-    standing = await store.content_hashes(tx, ALL_PARTNERS, source.code)
+    standing = await store.entry_content_hashes(tx, ALL_PARTNERS, source.code)
     added = read.entries.keys() - standing.keys()
     missing = standing.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
@@ -170,7 +170,7 @@ def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, forc
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
     """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
     whole = SUBSUMED_LISTS.get(code)
-    standing = await store.find_current(tx, ALL_PARTNERS, whole) if whole else None
+    standing = await store.find_current_load(tx, ALL_PARTNERS, whole) if whole else None
     if standing is not None and standing.entries:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
@@ -180,7 +180,7 @@ async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
     if load.status != "loaded":
         return []
     parts = [part for part, whole in SUBSUMED_LISTS.items() if whole == load.list]
-    named = [part for part in parts if (one := await store.find_current(tx, ALL_PARTNERS, part)) and one.entries]
+    named = [part for part in parts if (one := await store.find_current_load(tx, ALL_PARTNERS, part)) and one.entries]
     return [await retire_list(tx, part) for part in named]
 
 
@@ -197,16 +197,16 @@ async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Wat
     await store.insert_load(tx, ALL_PARTNERS, load)
     await store.end_entries(tx, ALL_PARTNERS, load.list, ended, load.id)
     await store.insert_entries(tx, ALL_PARTNERS, fresh)
-    await store.make_current(tx, ALL_PARTNERS, load)
+    await store.set_current_load(tx, ALL_PARTNERS, load)
     await outbox.emit(tx, None, LOADED, WatchlistLoadEvent(load.list, load.id))
 
 
 async def retire_list(tx: Tx, code: str) -> Load:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
-    standing = await store.lock_current(tx, ALL_PARTNERS, code)
+    standing = await store.lock_current_load(tx, ALL_PARTNERS, code)
     if standing is None or not standing.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
-    keys = list(await store.content_hashes(tx, ALL_PARTNERS, code))
+    keys = list(await store.entry_content_hashes(tx, ALL_PARTNERS, code))
     load = Load(
         id=tx.new_id(),
         list=code,

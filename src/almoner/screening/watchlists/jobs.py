@@ -14,16 +14,16 @@ from almoner.platform.jobs.background_tasks import Handler
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import REFUSED, WatchlistLoadEvent
 from almoner.screening.watchlists.refreshing import LIMITS as LIMITS
-from almoner.screening.watchlists.refreshing import REFRESH, refresh
+from almoner.screening.watchlists.refreshing import REFRESH, refresh_watchlist
 from almoner.screening.watchlists.refreshing import WatchlistRefreshContext as WatchlistRefreshContext
 from almoner.screening.watchlists.refreshing import schedules as schedules
 
 
-async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
+async def on_load_refused(tx: Tx, events: Sequence[Event]) -> None:
     """Mail every administrator that a list was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for event in events:
-        reported = msgspec.convert(event.record(), WatchlistLoadEvent)
+        reported = msgspec.convert(event.event_data(), WatchlistLoadEvent)
         load = await service.get_load(tx, reported.load)
         facts = {"Files": " ".join(file.name for file in load.files), "Why": "; ".join(load.reasons)}
         for person in administrators:
@@ -34,7 +34,7 @@ async def on_refused(tx: Tx, events: Sequence[Event]) -> None:
 
 def handlers(parts: WatchlistRefreshContext) -> Mapping[str, Handler]:
     """The job."""
-    return {REFRESH: partial(refresh, parts)}
+    return {REFRESH: partial(refresh_watchlist, parts)}
 
 
-reactions: Final = (Reaction(REFUSED, on_refused),)
+reactions: Final = (Reaction(REFUSED, on_load_refused),)

@@ -43,7 +43,7 @@ class WatchlistRefreshContext:
     telemetry: Telemetry
 
 
-async def refresh(parts: WatchlistRefreshContext, work: JobContext, job: Job) -> Result:
+async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, job: Job) -> Result:
     """Fetch the files of a list and load them when one has changed."""
     planned = next((one for one in parts.plan if one.source == job.payload["list"]), None)
     if planned is None:
@@ -70,7 +70,7 @@ async def _load(db: Database, planned: PlannedRefresh, files: Sequence[Path]) ->
         reported: audit.Details = {"version": load.version, "entries": load.entries}
         if load.list != planned.source:
             action, reported = "watchlist.retired", {"entries": load.removed}
-        await audit.record(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=reported)
+        await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.list, details=reported)
 
     load = await flows.import_files(
         db, planned.format, files, fetched_from=planned.urls, refused_before=True, record=record
@@ -82,9 +82,13 @@ async def _record_attempt(
     parts: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
 ) -> None:
     async with db.write() as tx:
-        failed = await store_refresh.count_failures(tx, ALL_PARTNERS, planned.source) + 1 if status == "failed" else 0
+        failed = (
+            await store_refresh.count_refresh_failures(tx, ALL_PARTNERS, planned.source) + 1
+            if status == "failed"
+            else 0
+        )
         again = retry_delay(failed, planned.every) if failed else None
-        await store_refresh.record_attempt(tx, ALL_PARTNERS, planned.source, status, reason, failed, again)
+        await store_refresh.record_refresh_attempt(tx, ALL_PARTNERS, planned.source, status, reason, failed, again)
     parts.telemetry.log(
         "watchlist_refresh",
         db.deployment.clock.real_now(),
@@ -97,8 +101,8 @@ async def _record_attempt(
 
 async def _enqueue(plan: Sequence[PlannedRefresh], tx: Tx) -> int:
     """Have a worker refresh what is due. The sweep itself deals with none."""
-    due = await store_refresh.claim_due(tx, ALL_PARTNERS, plan)
-    await queue.enqueue_all(tx, [NewJob(REFRESH, {"list": one}, lane=_LANE, unique=one) for one in due])
+    due = await store_refresh.claim_due_lists(tx, ALL_PARTNERS, plan)
+    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"list": one}, lane=_LANE, unique=one) for one in due])
     return 0
 
 

@@ -36,8 +36,8 @@ async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[Watchlist
 async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
     """What a load changed. Raises NotFound."""
     of = await get_load(tx, load_id)
-    came = {one.listed.key: one for one in await store.entries_added_by(tx, ALL_PARTNERS, load_id)}
-    ended = {one.listed.key: one for one in await store.entries_ended_by(tx, ALL_PARTNERS, load_id)}
+    came = {one.listed.key: one for one in await store.entries_added_by_load(tx, ALL_PARTNERS, load_id)}
+    ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, ALL_PARTNERS, load_id)}
     return LoadChanges(
         list=of.list,
         added=[one for key, one in came.items() if key not in ended],
@@ -46,9 +46,9 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
     )
 
 
-async def coverage_changed(tx: Tx, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
     """Whether a load covers other categories than the one before it."""
-    return await store.coverage_changed(tx, ALL_PARTNERS, load_id)
+    return await store.has_coverage_changed(tx, ALL_PARTNERS, load_id)
 
 
 async def list_loads(tx: Tx, code: str | None, limit: int) -> list[Load]:

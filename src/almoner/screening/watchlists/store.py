@@ -54,7 +54,7 @@ async def upsert_list(tx: Tx, _: AllPartners, source: WatchlistSource) -> Load |
     return _load(row) if row else None
 
 
-async def find_current(tx: Tx, _: AllPartners, code: str) -> Load | None:
+async def find_current_load(tx: Tx, _: AllPartners, code: str) -> Load | None:
     """The current load of a list."""
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
@@ -62,10 +62,10 @@ async def find_current(tx: Tx, _: AllPartners, code: str) -> Load | None:
     return _load(row) if row else None
 
 
-async def lock_current(tx: Tx, _: AllPartners, code: str) -> Load | None:
+async def lock_current_load(tx: Tx, _: AllPartners, code: str) -> Load | None:
     """The current load of a list, which nobody else changes until the transaction ends."""
     await tx.execute("select from watchlist where code = $1 for no key update", code)
-    return await find_current(tx, _, code)
+    return await find_current_load(tx, _, code)
 
 
 async def insert_load(tx: Tx, _: AllPartners, load: Load) -> None:
@@ -99,13 +99,13 @@ async def insert_load(tx: Tx, _: AllPartners, load: Load) -> None:
     )
 
 
-async def make_current(tx: Tx, _: AllPartners, load: Load) -> None:
+async def set_current_load(tx: Tx, _: AllPartners, load: Load) -> None:
     """What a load brought is what its list says from now on; waits for all who are being compared."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
 
 
-async def content_hashes(tx: Tx, _: AllPartners, code: str) -> Mapping[str, bytes]:
+async def entry_content_hashes(tx: Tx, _: AllPartners, code: str) -> Mapping[str, bytes]:
     """The hash of what each current entry says, by its key."""
     rows = await tx.fetch("select entry_key, content from watchlist_entry where list = $1 and until_load is null", code)
     return {row["entry_key"]: row["content"] for row in rows}
@@ -213,7 +213,7 @@ async def find_load(tx: Tx, _: AllPartners, load_id: UUID) -> Load | None:
     return _load(row) if row else None
 
 
-async def coverage_changed(tx: Tx, _: AllPartners, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, _: AllPartners, load_id: UUID) -> bool:
     """Whether a load covers other categories, of bodies or of persons, than the good one before it."""
     return bool(
         await tx.fetchval(
@@ -244,13 +244,13 @@ async def list_current_entries(tx: Tx, _: AllPartners, code: str, after: str, li
     return [_entry(row) for row in rows]
 
 
-async def entries_added_by(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
+async def entries_added_by_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
     """What a load brought."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
-async def entries_ended_by(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
+async def entries_ended_by_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
     """What a load ended."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]

@@ -31,7 +31,7 @@ async def next_due_at(tx: Tx, _: AllPartners, plan: Plan) -> datetime | None:
     return due
 
 
-async def claim_due(tx: Tx, _: AllPartners, plan: Plan) -> list[str]:
+async def claim_due_lists(tx: Tx, _: AllPartners, plan: Plan) -> list[str]:
     """Make the table what the schedule says; the lists whose time has come, each next due after its interval.
 
     One that is new in the schedule is due at once.
@@ -53,12 +53,12 @@ async def claim_due(tx: Tx, _: AllPartners, plan: Plan) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
-async def count_failures(tx: Tx, _: AllPartners, code: str) -> int:
+async def count_refresh_failures(tx: Tx, _: AllPartners, code: str) -> int:
     """How often in a row it could not be fetched until now."""
     return await tx.fetchval("select failures from watchlist_refresh where list = $1", code) or 0
 
 
-async def record_attempt(
+async def record_refresh_attempt(
     tx: Tx, _: AllPartners, code: str, status: Status, reason: str | None, failed: int, again: timedelta | None
 ) -> None:
     """How a try went. ``failed``: how often in a row; ``again``: when to try before the interval is over."""

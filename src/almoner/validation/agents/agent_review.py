@@ -27,13 +27,13 @@ from almoner.validation.agents import (
 from almoner.validation.agents.domain import (
     AgentVerification,
     Answer,
-    ContactRefused,
     InvalidState,
     Nonprofit,
     OfficialContact,
-    Question,
+    OfficialContactRefused,
+    RepresentationRequest,
 )
-from almoner.validation.agents.evaluate import NonprofitEvidence, Outcome, Step
+from almoner.validation.agents.evaluate import EvaluationOutcome, EvaluationStep, NonprofitEvidence
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
@@ -50,20 +50,20 @@ _BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonp
 async def enqueue_review(tx: Tx, verification_id: UUID, then: str | None = None) -> None:
     """Have it reviewed right after the commit. ``then``: what a test value asks for instead."""
     payload = {"verification": str(verification_id), "then": then}
-    await queue.enqueue(tx, REVIEW, payload, unique=str(verification_id))
+    await queue.enqueue_job(tx, REVIEW, payload, unique=str(verification_id))
 
 
-async def domain_to_look_up(tx: Tx, verification_id: UUID) -> str | None:
+async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
     """The domain whose mail host has to be known for the review; None where it does not matter."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     if found is None or found.email is None or found.status not in ("pending", "pending_review"):
         return None
     organisation_id = await _organisation_of(tx, found)
-    return evaluate.domain_to_look_up(found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id))
+    return evaluate.find_mail_domain(found.email, await _nonprofit_evidence(tx, found.partner_id, organisation_id))
 
 
-async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
-    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``domain_to_look_up`` named.
+async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mail: bool | None = None) -> None:
+    """Follow its validation request, then judge. ``takes_mail``: of the domain that ``find_mail_domain`` named.
 
     A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
 
@@ -79,33 +79,33 @@ async def review(tx: Tx, screener: Screener, verification_id: UUID, *, takes_mai
     known = await _nonprofit_evidence(tx, held.partner_id, held.organisation.id if held.organisation else None)
     outcome = evaluate.evaluate_agent(held.email, held.organisation_website, known, takes_mail=takes_mail)
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
-        outcome = outcome.with_step(Step("email_confirmation", "unknown", "email_not_confirmed"))
+        outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, held))
     asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
         outcome = outcome.with_step(_denied_step(asked))
-    await store.insert_steps(tx, held.id, outcome.steps)
+    await store.insert_evaluation_steps(tx, held.id, outcome.steps)
     if outcome.passes:
         await transitions.apply_transition(tx, held.with_review_passed(tx.now), _BY_RULE)
     elif held.status == "pending_review" and held.organisation is not None:
         await _request_review(tx, held, outcome)
 
 
-async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) -> Step:
+async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) -> EvaluationStep:
     """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
     name = " ".join(part for part in (held.first_name, held.last_name) if part)
     who = ScreenedSubject("agent_verification", held.id, held.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, held))
     result = await matches.screen(tx, screener, who, asked, watch=True)
     if not result.covering_lists:
-        return Step("watch_lists", "not_applicable")
+        return EvaluationStep("watch_lists", "not_applicable")
     # Not the name: the evidence stays when an applicant is forgotten (V6).
     facts = {"lists": [f"{one.code} {one.version}" for one in result.covering_lists]}
     found = [match for match in result.matches if match.decision != "cleared"]
     if not found:
-        return Step("watch_lists", "pass", facts=facts)
+        return EvaluationStep("watch_lists", "pass", facts=facts)
     facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]
-    return Step("watch_lists", "fail", "on_watch_list", facts=facts)
+    return EvaluationStep("watch_lists", "fail", "on_watch_list", facts=facts)
 
 
 async def _countries(tx: Tx, held: AgentVerification) -> tuple[str, ...]:
@@ -124,13 +124,13 @@ async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerif
     request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request.id)
     if request.status == "rejected":
         facts = {"rejectionReasonCode": request.rejection_reason_code}
-        failed = Step("validation_request", "fail", "validation_request_failed", facts=facts)
-        await store.insert_steps(tx, held.id, [failed])
-        return await transitions.apply_transition(tx, held.rejected("validation_request_failed", tx.now))
+        failed = EvaluationStep("validation_request", "fail", "validation_request_failed", facts=facts)
+        await store.insert_evaluation_steps(tx, held.id, [failed])
+        return await transitions.apply_transition(tx, held.with_rejection("validation_request_failed", tx.now))
     if held.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
         await store.set_organisation(tx, held, organisation.id)
-        contact = await store_mails.find_contact(tx, ALL_PARTNERS, organisation.id)
+        contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, organisation.id)
         email = contact.email if contact else None
         return replace(held, organisation=Nonprofit(organisation.id, organisation.shown_name, email))
     return held
@@ -172,71 +172,71 @@ def _websites_confirmed(organisation: Organisation) -> bool:
     return organisation.partner_id is None
 
 
-async def _request_review(tx: Tx, held: AgentVerification, outcome: Outcome) -> None:
+async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOutcome) -> None:
     """Ask the nonprofit, once, where its own address is known, and a person."""
     assert held.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
-    contact = await store_mails.find_contact(tx, ALL_PARTNERS, held.organisation.id)
+    contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, held.organisation.id)
     if contact is not None and await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id) is None:
-        question = Question(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
+        question = RepresentationRequest(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
         await store_mails.insert_representation_request(tx, question)
-        if not await store_documents.has_usable(tx, ALL_PARTNERS, held.id):
+        if not await store_documents.has_usable_document(tx, ALL_PARTNERS, held.id):
             await store.set_answer_deadline(tx, held.with_answer_deadline(question.expires_at))
-        await store.insert_steps(
+        await store.insert_evaluation_steps(
             tx,
             held.id,
-            [Step("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
+            [EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
         )
-        await queue.enqueue(tx, ASK_NONPROFIT, {"verification": str(held.id)})
+        await queue.enqueue_job(tx, ASK_NONPROFIT, {"verification": str(held.id)})
         reasons.append("nonprofit_asked")
-    await reviews.request_review(tx, transitions.subject_of(held), reasons)
+    await reviews.request_review(tx, transitions.review_subject_of(held), reasons)
 
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Keep documents of the partner as evidence, which stands for the answer of the nonprofit. Raises NotFound."""
     held = await transitions.get_for_update(tx, partner, verification_id)
-    await store_documents.attach(tx, partner, held.id, document_ids)
+    await store_documents.attach_documents(tx, partner, held.id, document_ids)
     if held.status == "pending_review":
         await store.set_answer_deadline(tx, held.without_answer_deadline())
 
 
-async def drop_rejected_document(tx: Tx, document_id: UUID) -> None:
+async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
-    for verification_id in await store_documents.find_verifications(tx, ALL_PARTNERS, document_id):
+    for verification_id in await store_documents.list_verification_ids(tx, ALL_PARTNERS, document_id):
         held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
-        if not await store_documents.has_usable(tx, ALL_PARTNERS, held.id):
+        if not await store_documents.has_usable_document(tx, ALL_PARTNERS, held.id):
             await store.set_answer_deadline(tx, held.with_answer_deadline(asked.expires_at))
 
 
-async def get_question(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, Question]:
+async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, RepresentationRequest]:
     """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
     asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
     if found is None or asked is None:
         raise NotFound
-    return found.as_at(tx.now), asked
+    return found.with_expiry_applied(tx.now), asked
 
 
-async def record_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
+async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)) is None:
         raise NotFound
-    if not asked.answerable_at(tx.now):
+    if not asked.is_answerable_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
     answered = held.without_answer_deadline()
-    await store_mails.record_answer(tx, ALL_PARTNERS, asked, given)
+    await store_mails.record_representation_answer(tx, ALL_PARTNERS, asked, given)
     await store.set_answer_deadline(tx, answered)
     step = (
         _denied_step(asked)
         if given == "denied"
-        else Step("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
+        else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
-    await store.insert_steps(tx, held.id, [step])
-    await reviews.request_review(tx, transitions.subject_of(answered), [f"nonprofit_{given}"])
+    await store.insert_evaluation_steps(tx, held.id, [step])
+    await reviews.request_review(tx, transitions.review_subject_of(answered), [f"nonprofit_{given}"])
     return answered
 
 
@@ -245,11 +245,11 @@ def _asked_domain_fact(email: str | None) -> dict[str, str]:
     return {"domain": (email or "").rpartition("@")[2]}
 
 
-def _denied_step(asked: Question) -> Step:
-    return Step("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
+def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
+    return EvaluationStep("nonprofit_answer", "fail", "nonprofit_denied", facts=_asked_domain_fact(asked.email))
 
 
-async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
+async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
     Raises NotFound, ContactRefused.
@@ -257,14 +257,14 @@ async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     official_contacts.ensure_office_mailbox(contact.email)
     await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)
     try:
-        await store_mails.set_contact(tx, contact, by)
+        await store_mails.set_official_contact(tx, contact, by)
     except CheckViolationError as refused:
         if refused.constraint_name != _PAYEE:
             raise
-        raise ContactRefused(
+        raise OfficialContactRefused(
             "you have proposed an account of this organisation: somebody else has to record where it is asked"
         ) from refused
-    waiting = await store.find_in_review(tx, ALL_PARTNERS, contact.organisation_id)
+    waiting = await store.list_in_review(tx, ALL_PARTNERS, contact.organisation_id)
     for verification_id in waiting:
         await enqueue_review(tx, verification_id)
     return len(waiting)

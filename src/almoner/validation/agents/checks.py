@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "agents.expired_are_recorded",
         "An expiry is recorded within 15 minutes",
         "See that a worker runs, and look for sweep_failed in the log",
@@ -14,7 +14,7 @@ checks: Final = (
         """,
         "agentverification",
     ),
-    Check(
+    ConsistencyCheck(
         "agents.in_review_are_asked_about",
         "A person is asked, within an hour, about everybody whom the rules do not let through",
         "See that a worker runs, and look for dead jobs of agent_verifications.review; enqueue another one",

@@ -44,14 +44,14 @@ class EmailConfirmation:
 
     def check_code(self, typed: str, right: str) -> CodeCheckResult:
         """What becomes of ``typed``; a code that is over is never told right or wrong."""
-        if not (given := digits_in(typed)):
+        if not (given := extract_digits(typed)):
             return CodeCheckResult.MISSING
         if self.failed_attempts >= MAX_CODE_ATTEMPTS:
             return CodeCheckResult.EXHAUSTED
         return CodeCheckResult.CORRECT if compare_digest(given, right) else CodeCheckResult.WRONG
 
 
-def digits_in(typed: str) -> str:
+def extract_digits(typed: str) -> str:
     """The digits of what was typed, as ASCII, whatever stands between them and whichever script they are of."""
     return "".join(str(unicodedata.digit(sign)) for sign in typed if unicodedata.digit(sign, None) is not None)
 
@@ -66,7 +66,7 @@ def may_send_email(sent: Sequence[datetime], at: datetime, *, elsewhere: bool = 
     return len(sent) < MAX_EMAILS_TOTAL and len(recent) < MAX_EMAILS_PER_DAY and waited
 
 
-def may_email_address(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
+def is_within_address_limit(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
     """Whether one more mail may go to an address at this (real) time; ``sent``: when others of the last day went."""
     times = SANDBOX_LIMIT_FACTOR if sandbox else 1
     return all(sum(moment > at - span for moment in sent) < most * times for span, most in EMAILS_PER_ADDRESS)

@@ -68,7 +68,7 @@ REASONS: Final[Mapping[AgentRejection, str]] = {
 """What ``rejectionReason`` says for each code."""
 
 
-def rejection_code_of(code: str | None) -> AgentRejection:
+def parse_rejection_code(code: str | None) -> AgentRejection:
     """The code of a rejection, ``other`` for None. Raises ValueError for one that is not in the list of settled 4."""
     if code is None:
         return "other"
@@ -122,8 +122,9 @@ class Nonprofit:
 
 @dataclass(frozen=True, slots=True)
 class AgentVerification:
-    """One verification, as a store read it. ``status`` may lag behind time until ``as_at`` has made it true (S3).
+    """One verification, as a store read it.
 
+    ``status`` may lag behind time until ``with_expiry_applied`` has made it true (S3).
     ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
     has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
     ``preferred_language``: the language that the applicant has chosen since. ``replaces``: the verification of the same
@@ -163,7 +164,7 @@ class AgentVerification:
         return self.status in OPEN
 
     @property
-    def unconfirmed(self) -> bool:
+    def is_unconfirmed(self) -> bool:
         """Whether the applicant has yet to confirm the e-mail address."""
         return self.status in UNCONFIRMED
 
@@ -178,19 +179,19 @@ class AgentVerification:
         named = self.organisation or self.validation_request
         return named.name if named else ""
 
-    def overdue(self, now: datetime) -> bool:
+    def is_overdue(self, now: datetime) -> bool:
         """Whether it has expired and nobody has recorded that yet."""
         return self.open and self.expires_at is not None and now >= self.expires_at
 
-    def as_at(self, now: datetime) -> "AgentVerification":
+    def with_expiry_applied(self, now: datetime) -> "AgentVerification":
         """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
-        if not self.overdue(now):
+        if not self.is_overdue(now):
             return self
         assert self.expires_at is not None, "what is overdue has a moment"
-        code: AgentRejection = "user_verification_expired" if self.unconfirmed else "nonprofit_association_expired"
-        return self.rejected(code, self.expires_at)
+        code: AgentRejection = "user_verification_expired" if self.is_unconfirmed else "nonprofit_association_expired"
+        return self.with_rejection(code, self.expires_at)
 
-    def confirmed(self, now: datetime) -> "AgentVerification":
+    def with_email_confirmed(self, now: datetime) -> "AgentVerification":
         """The applicant has confirmed the e-mail address. Raises InvalidState."""
         target: AgentStatus = "approved" if self.status == "pending_user_verification" else "pending_review"
         self._ensure(target)
@@ -207,17 +208,17 @@ class AgentVerification:
             return replace(self, status=target, expires_at=None, processed_at=now)
         return replace(self, status=target)
 
-    def rejected(self, code: AgentRejection, now: datetime) -> "AgentVerification":
+    def with_rejection(self, code: AgentRejection, now: datetime) -> "AgentVerification":
         """The review has failed, or time is over. Raises InvalidState."""
         self._ensure("rejected")
         return replace(self, status="rejected", rejection_code=code, expires_at=None, processed_at=now)
 
-    def with_email(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
+    def replacement_with_email(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
         """The same applicant at another address: begun anew, since what was reviewed was the first.
 
         A record is not editable (spec 2.2): it takes the place of this one. Raises InvalidState.
         """
-        if not self.unconfirmed:
+        if not self.is_unconfirmed:
             raise InvalidState(f"the verification is {self.status}: its address is corrected no more")
         return replace(
             self,
@@ -230,7 +231,7 @@ class AgentVerification:
             replaces=self.id,
         )
 
-    def reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
+    def with_rejection_reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
         """Its review has passed after all, as an appeal has shown: as ever, whose address is to be checked confirms it.
 
         ``confirmed_at``: when the appeal confirmed it, if it did. Raises InvalidState unless it was rejected.
@@ -261,7 +262,7 @@ class AgentVerification:
         return replace(self, expires_at=None)
 
     def _ensure(self, target: AgentStatus) -> None:
-        if not (self.open and VERIFICATION.allows(self.status, target)):
+        if not (self.open and VERIFICATION.allows_transition(self.status, target)):
             raise InvalidState(f"the verification is {self.status} and cannot become {target}")
 
 
@@ -279,7 +280,7 @@ ConfirmationMethod = Literal["link", "code", "sandbox"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RepresentationRequest:
     """Put to the nonprofit: whether this applicant speaks for it.
 
     ``email``: None once it was forgotten; ``answer``: None until it is given.
@@ -292,7 +293,7 @@ class Question:
     expires_at: datetime
     answer: Answer | None
 
-    def answerable_at(self, now: datetime) -> bool:
+    def is_answerable_at(self, now: datetime) -> bool:
         """Whether the nonprofit may answer: also where a document was handed in since."""
         return self.answer is None and now < self.expires_at
 
@@ -306,7 +307,7 @@ class OfficialContact:
     source: str
 
 
-class ContactRefused(ValueError):
+class OfficialContactRefused(ValueError):
     """It is the mailbox of a person, or who records it also says where the nonprofit is paid."""
 
 

@@ -8,7 +8,7 @@ from almoner.platform.jobs import queue
 from almoner.validation.agents import confirmation_codes, store, store_mails, transitions
 from almoner.validation.agents.confirmation_codes import CODE_DIGITS, CodeCheckResult, EmailConfirmation
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.agents.evaluate import Step
+from almoner.validation.agents.evaluate import EvaluationStep
 
 SEND_CONFIRMATION = "agent_verifications.send_confirmation"
 
@@ -20,25 +20,27 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
     it is sent.
     """
     assert verification.email is not None, "nobody unconfirmed is forgotten"
-    if not await _may_email_address(tx, verification.email):
-        await store.insert_steps(tx, verification.id, [Step("confirmation_mail", "warn", "address_has_its_share")])
+    if not await _is_within_address_limit(tx, verification.email):
+        await store.insert_evaluation_steps(
+            tx, verification.id, [EvaluationStep("confirmation_mail", "warn", "address_has_its_share")]
+        )
         return False
     new = EmailConfirmation(tx.new_id(), verification.id, tx.real_now, 0)
     await store_mails.insert_confirmation(tx, new)
-    await queue.enqueue(tx, SEND_CONFIRMATION, {"confirmation": str(new.id)})
+    await queue.enqueue_job(tx, SEND_CONFIRMATION, {"confirmation": str(new.id)})
     return True
 
 
-async def _may_email_address(tx: Tx, email: str) -> bool:
+async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether an address has not had its share; nobody else asks until the transaction ends."""
-    reached = await store_mails.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - confirmation_codes.DAY)
-    return confirmation_codes.may_email_address(reached, tx.real_now, sandbox=tx.deployment.sandbox)
+    reached = await store_mails.lock_address_send_times(tx, ALL_PARTNERS, email, tx.real_now - confirmation_codes.DAY)
+    return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
 async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bool:
     """Whether the limits of an applicant, and of another address, allow a mail to that."""
-    before = await store_mails.list_send_times(tx, ALL_PARTNERS, held.id)
-    return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _may_email_address(
+    before = await store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, held.id)
+    return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _is_within_address_limit(
         tx, email
     )
 
@@ -49,8 +51,8 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     Raises NotFound.
     """
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.unconfirmed or not confirmation_codes.may_send_email(
-        await store_mails.list_send_times(tx, ALL_PARTNERS, held.id), tx.real_now
+    if not held.is_unconfirmed or not confirmation_codes.may_send_email(
+        await store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, held.id), tx.real_now
     ):
         return False
     return await send_confirmation(tx, held)
@@ -59,22 +61,24 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResult:
     """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
     await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
-    newest = await store_mails.newest_confirmation(tx, ALL_PARTNERS, verification_id)
+    newest = await store_mails.find_latest_confirmation(tx, ALL_PARTNERS, verification_id)
     if newest is None:
-        return CodeCheckResult.EXHAUSTED if confirmation_codes.digits_in(typed) else CodeCheckResult.MISSING
+        return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(typed) else CodeCheckResult.MISSING
     answer = newest.check_code(typed, confirmation_code_of(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
         await store_mails.record_code_attempt(tx, ALL_PARTNERS, newest.id)
     return answer
 
 
-async def find_unconfirmed(tx: Tx, confirmation_id: UUID) -> AgentVerification | None:
+async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentVerification | None:
     """Whose mail it is; None when there is nothing to confirm any more."""
     found = await store_mails.find_confirmation(tx, ALL_PARTNERS, confirmation_id)
     if found is None:
         raise NotFound
     verification = await store.find(tx, ALL_PARTNERS, found.verification_id)
-    return verification if verification is not None and verification.as_at(tx.now).unconfirmed else None
+    return (
+        verification if verification is not None and verification.with_expiry_applied(tx.now).is_unconfirmed else None
+    )
 
 
 def confirmation_code_of(tx: Tx, confirmation_id: UUID) -> str:

@@ -20,7 +20,7 @@ ANSWER: Final = "answer"
 
 async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID, at: datetime) -> Mail | None:
     """The mail with link and code; None when there is nothing to confirm any more."""
-    verification = await email_confirmation.find_unconfirmed(tx, confirmation_id)
+    verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:
         return None
     language = pages.language(verification.display_language)
@@ -39,16 +39,16 @@ async def confirmation_email(tx: Tx, pages: PageRenderer, confirmation_id: UUID,
         partner=verification.partner_id,
         to=verification.email,
         subject=language.text("agent.mail.subject", organisation=named["organisation"]),
-        text=pages.text("confirmation.txt", language, **facts),
-        html=pages.text("confirmation.html", language, **facts),
+        text=pages.render_text("confirmation.txt", language, **facts),
+        html=pages.render_text("confirmation.html", language, **facts),
         language=language.html_lang,
     )
 
 
-async def question_email(tx: Tx, pages: PageRenderer, verification_id: UUID, at: datetime) -> Mail | None:
+async def representation_request_email(tx: Tx, pages: PageRenderer, verification_id: UUID, at: datetime) -> Mail | None:
     """The question to the nonprofit; None when nobody waits for its answer any more."""
-    verification, asked = await agent_review.get_question(tx, verification_id)
-    if asked.email is None or verification.status != "pending_review" or not asked.answerable_at(tx.now):
+    verification, asked = await agent_review.get_representation_request(tx, verification_id)
+    if asked.email is None or verification.status != "pending_review" or not asked.is_answerable_at(tx.now):
         return None
     language = pages.language(verification.language)
     named = await _names(tx, verification)
@@ -66,8 +66,8 @@ async def question_email(tx: Tx, pages: PageRenderer, verification_id: UUID, at:
         partner=verification.partner_id,
         to=asked.email,
         subject=language.text("answer.mail.subject", name=facts["name"], organisation=named["organisation"]),
-        text=pages.text("question.txt", language, **facts),
-        html=pages.text("question.html", language, **facts),
+        text=pages.render_text("question.txt", language, **facts),
+        html=pages.render_text("question.html", language, **facts),
         language=language.html_lang,
     )
 

@@ -19,7 +19,7 @@ _SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EvaluationStep:
     """One step. ``code``: why it did not pass; ``source``, ``data_as_of``: whose word it took, of which day."""
 
     name: str
@@ -46,29 +46,31 @@ class NonprofitEvidence:
     data_as_of: datetime | None = None
     unreliable_reason: str | None = None
 
-    def step(self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None) -> Step:
+    def build_step(
+        self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None
+    ) -> EvaluationStep:
         """A step that took the record's word."""
-        return Step(name, verdict, code, self.source, self.data_as_of, facts or {})
+        return EvaluationStep(name, verdict, code, self.source, self.data_as_of, facts or {})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluationOutcome:
     """``passes``: the rules let the agent through. Else ``reasons`` say what a person has to look at."""
 
     passes: bool
     reasons: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[EvaluationStep, ...]
 
-    def with_step(self, step: Step) -> "Outcome":
+    def with_step(self, step: EvaluationStep) -> "EvaluationOutcome":
         """The same with one step more, which may speak against the agent and never for them."""
         against = step.verdict in ("fail", "unknown")
         reasons = (*self.reasons, step.code) if against and step.code else self.reasons
-        return Outcome(self.passes and not against, reasons, (*self.steps, step))
+        return EvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
 
 
 def evaluate_agent(
     email: str, given_website: str | None, known: NonprofitEvidence, *, takes_mail: bool | None
-) -> Outcome:
+) -> EvaluationOutcome:
     """What the rules make of an agent. ``takes_mail``: whether the domain has a mail host, None when nobody knows."""
     domain = internet_domains.domain_of_email(email)
     sites = _sites(known) if known.confirmed and known.unreliable_reason is None else ()
@@ -76,15 +78,15 @@ def evaluate_agent(
     steps.append(_agreement(domain, sites, known))
     steps.append(_mail_host(domain, takes_mail, asked=_nothing_fails(steps)))
     reasons = tuple(step.code for step in steps if step.verdict in ("fail", "unknown") and step.code)
-    return Outcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
+    return EvaluationOutcome(_nothing_fails(steps[:-1]) and steps[-1].verdict == "pass", reasons, tuple(steps))
 
 
-def _nothing_fails(steps: Sequence[Step]) -> bool:
+def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
     """Whether nothing speaks against the agent and the domains agree."""
     return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
 
 
-def domain_to_look_up(email: str, known: NonprofitEvidence) -> str | None:
+def find_mail_domain(email: str, known: NonprofitEvidence) -> str | None:
     """The domain whose mail host decides; None where something else has decided already."""
     domain = internet_domains.domain_of_email(email)
     without = evaluate_agent(email, None, known, takes_mail=True)
@@ -95,74 +97,74 @@ def _sites(known: NonprofitEvidence) -> tuple[Website, ...]:
     """The nonprofit's own sites: not those on a host that many share."""
     found = (internet_domains.website_of(website) for website in known.websites)
     return tuple(
-        site for site in found if site is not None and not (site.domain.shared_hosting or site.domain.free_mail)
+        site for site in found if site is not None and not (site.domain.is_shared_hosting or site.domain.is_free_mail)
     )
 
 
-def _organisation(known: NonprofitEvidence) -> Step:
+def _organisation(known: NonprofitEvidence) -> EvaluationStep:
     if known.active is None:
-        return Step("organisation", "unknown", "validation_request_pending")
+        return EvaluationStep("organisation", "unknown", "validation_request_pending")
     if not known.active:
-        return known.step("organisation", "fail", "organisation_inactive")
-    return known.step("organisation", "pass")
+        return known.build_step("organisation", "fail", "organisation_inactive")
+    return known.build_step("organisation", "pass")
 
 
-def _mailbox(domain: Domain | None) -> Step:
+def _mailbox(domain: Domain | None) -> EvaluationStep:
     """Whether the address could be a nonprofit's at all."""
     if domain is None:
-        return Step("mailbox", "fail", "email_domain_not_registrable")
+        return EvaluationStep("mailbox", "fail", "email_domain_not_registrable")
     facts = {"domain": domain.host, "registered": domain.registered}
     for code, found in (
-        ("free_mail_domain", domain.free_mail),
-        ("disposable_domain", domain.disposable),
-        ("shared_domain", domain.shared_hosting),
-        ("mixed_script_domain", domain.mixed_script),
-        ("outsiders_domain", domain.for_outsiders),
+        ("free_mail_domain", domain.is_free_mail),
+        ("disposable_domain", domain.is_disposable),
+        ("shared_domain", domain.is_shared_hosting),
+        ("mixed_script_domain", domain.has_mixed_scripts),
+        ("outsiders_domain", domain.is_for_outsiders),
     ):
         if found:
-            return Step("mailbox", "fail", code, facts=facts)
-    return Step("mailbox", "pass", facts=facts)
+            return EvaluationStep("mailbox", "fail", code, facts=facts)
+    return EvaluationStep("mailbox", "pass", facts=facts)
 
 
-def _website(known: NonprofitEvidence, sites: Sequence[Website]) -> Step:
+def _website(known: NonprofitEvidence, sites: Sequence[Website]) -> EvaluationStep:
     facts = {"websites": known.websites[:_SHOWN], "counted": [site.domain.host for site in sites][:_SHOWN]}
     if not known.websites:
-        return known.step("website", "unknown", "no_website", facts)
+        return known.build_step("website", "unknown", "no_website", facts)
     if not known.confirmed:
-        return known.step("website", "unknown", "website_not_confirmed", facts)
+        return known.build_step("website", "unknown", "website_not_confirmed", facts)
     if known.unreliable_reason is not None:
-        return known.step("website", "unknown", known.unreliable_reason, facts)
+        return known.build_step("website", "unknown", known.unreliable_reason, facts)
     if not sites:
-        return known.step("website", "unknown", "website_on_shared_host", facts)
-    return known.step("website", "pass", None, facts)
+        return known.build_step("website", "unknown", "website_on_shared_host", facts)
+    return known.build_step("website", "pass", None, facts)
 
 
-def _given_website(website: str | None, sites: Sequence[Website]) -> Step:
+def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationStep:
     """What the applicant says of the website: noted, never believed."""
     if website is None:
-        return Step("given_website", "not_applicable")
+        return EvaluationStep("given_website", "not_applicable")
     site = internet_domains.website_of(website)
     own = {one.domain.registered for one in sites}
     facts = {"website": website, "domain": site.domain.host if site else None}
     if site is not None and site.domain.registered in own:
-        return Step("given_website", "pass", facts=facts)
-    return Step("given_website", "warn", "given_website_not_confirmed", facts=facts)
+        return EvaluationStep("given_website", "pass", facts=facts)
+    return EvaluationStep("given_website", "warn", "given_website_not_confirmed", facts=facts)
 
 
-def _agreement(domain: Domain | None, sites: Sequence[Website], known: NonprofitEvidence) -> Step:
+def _agreement(domain: Domain | None, sites: Sequence[Website], known: NonprofitEvidence) -> EvaluationStep:
     """Whether the address is on a domain of the nonprofit's."""
     if domain is None or not sites:
-        return Step("domain_agreement", "not_applicable")
+        return EvaluationStep("domain_agreement", "not_applicable")
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
     same = [site for site in sites if site.domain.registered == domain.registered]
     if any(_is_own_domain(domain, site) for site in same):
-        return known.step("domain_agreement", "pass", None, facts)
+        return known.build_step("domain_agreement", "pass", None, facts)
     if same:
-        code = "institution_domain" if domain.institutional else "sibling_domain"
-        return known.step("domain_agreement", "fail", code, facts)
+        code = "institution_domain" if domain.is_institutional else "sibling_domain"
+        return known.build_step("domain_agreement", "fail", code, facts)
     if any(internet_domains.is_lookalike(domain, site.domain) for site in sites):
-        return known.step("domain_agreement", "fail", "look_alike_domain", facts)
-    return known.step("domain_agreement", "fail", "other_domain", facts)
+        return known.build_step("domain_agreement", "fail", "look_alike_domain", facts)
+    return known.build_step("domain_agreement", "fail", "other_domain", facts)
 
 
 def _is_own_domain(domain: Domain, site: Website) -> bool:
@@ -171,17 +173,17 @@ def _is_own_domain(domain: Domain, site: Website) -> bool:
     Nor is another name beside the site's under one domain: many who rent out names are in no list of suffixes.
     """
     within = domain.host == site.domain.host or domain.host.endswith("." + site.domain.host)
-    if site.domain.institutional:
+    if site.domain.is_institutional:
         return within and not site.has_path
     return within or not domain.has_subdomain
 
 
-def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> Step:
+def _mail_host(domain: Domain | None, takes_mail: bool | None, *, asked: bool) -> EvaluationStep:
     if domain is None or not asked:
-        return Step("mail_host", "not_applicable")
+        return EvaluationStep("mail_host", "not_applicable")
     facts = {"domain": domain.host}
     if takes_mail is None:
-        return Step("mail_host", "unknown", "mail_host_unknown", facts=facts)
+        return EvaluationStep("mail_host", "unknown", "mail_host_unknown", facts=facts)
     if not takes_mail:
-        return Step("mail_host", "fail", "no_mail_host", facts=facts)
-    return Step("mail_host", "pass", facts=facts)
+        return EvaluationStep("mail_host", "fail", "no_mail_host", facts=facts)
+    return EvaluationStep("mail_host", "pass", facts=facts)

@@ -62,32 +62,32 @@ class Domain:
         return self.host != self.registered
 
     @property
-    def institutional(self) -> bool:
+    def is_institutional(self) -> bool:
         """Whether it is of a university, a state or the like, that has many bodies under one name."""
         return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
 
     @property
-    def free_mail(self) -> bool:
+    def is_free_mail(self) -> bool:
         """Whether anybody opens a mailbox there."""
         return self._is("free_mail")
 
     @property
-    def disposable(self) -> bool:
+    def is_disposable(self) -> bool:
         """Whether its mailboxes live for minutes."""
         return self._is("disposable")
 
     @property
-    def shared_hosting(self) -> bool:
+    def is_shared_hosting(self) -> bool:
         """Whether many bodies have their page there."""
         return self._is("shared_hosts")
 
     @property
-    def mixed_script(self) -> bool:
+    def has_mixed_scripts(self) -> bool:
         """Whether letters of several scripts stand in one name, as no honest name has them."""
         return any(len(scripts_of(_to_unicode(part))) > 1 for part in self.host.split("."))
 
     @property
-    def for_outsiders(self) -> bool:
+    def is_for_outsiders(self) -> bool:
         """Whether its mailboxes are those of students, members and the like."""
         return not _OUTSIDERS.isdisjoint(self.subdomain_labels)
 

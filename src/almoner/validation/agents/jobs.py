@@ -22,13 +22,13 @@ from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
-_MOST_LOOK_UPS: Final = 5  # a quarter of an hour; then a person looks
+_MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    await service.propagate_request_decisions(
-        tx, [msgspec.convert(event.record(), RequestDecided).request for event in events]
+    await service.review_after_request_decisions(
+        tx, [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
     )
 
 
@@ -38,7 +38,7 @@ async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
     Who was approved stays so; the match waits for a person.
     """
     for event in events:
-        reported = msgspec.convert(event.record(), ScreeningChanged)
+        reported = msgspec.convert(event.event_data(), ScreeningChanged)
         if reported.type == "agent_verification":
             await agent_review.enqueue_review(tx, reported.id)
 
@@ -46,9 +46,9 @@ async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        reported = msgspec.convert(event.record(), DocumentScanned)
+        reported = msgspec.convert(event.event_data(), DocumentScanned)
         if not reported.clean:
-            await agent_review.drop_rejected_document(tx, reported.document)
+            await agent_review.restore_answer_deadline(tx, reported.document)
 
 
 reactions: Final = (
@@ -62,7 +62,7 @@ def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
     """The sweeps."""
     forget, due = partial(service.erase_personal_data, stored), partial(service.next_erasure_at, stored)
     return (
-        Schedule("agent_verifications.expire", service.next_expiry, service.expire),
+        Schedule("agent_verifications.expire", service.next_expiry_at, service.record_expiries),
         Schedule("agent_verifications.forget_applicants", due, forget, every=timedelta(days=1)),
     )
 
@@ -79,15 +79,17 @@ def handlers(
                 await service.apply_sandbox_action(tx, verification_id, asked_for)
             return JobDone()
         async with work.db.read() as tx:
-            domain = await agent_review.domain_to_look_up(tx, verification_id)
-        takes_mail = None if domain is None else await hosts.takes_mail(domain)
-        if domain is not None and takes_mail is None and job.attempt < _MOST_LOOK_UPS:
+            domain = await agent_review.find_mail_domain(tx, verification_id)
+        takes_mail = None if domain is None else await hosts.accepts_mail(domain)
+        if domain is not None and takes_mail is None and job.attempt < _MAX_LOOKUPS:
             return JobRetry(
                 mailing.RETRY_FOR_DAYS.delay_after(job.attempt), f"nobody tells whether {domain} takes mail"
             )
-        await screener.run_with_lists(
+        await screener.run_with_watchlists(
             work.db,
-            partial(agent_review.review, screener=screener, verification_id=verification_id, takes_mail=takes_mail),
+            partial(
+                agent_review.review_agent, screener=screener, verification_id=verification_id, takes_mail=takes_mail
+            ),
         )
         return JobDone()
 
@@ -98,7 +100,7 @@ def handlers(
 
     async def request_confirmation(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.question_email(tx, pages, UUID(job.payload["verification"]), job.due_at)
+            mail = await emails.representation_request_email(tx, pages, UUID(job.payload["verification"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {

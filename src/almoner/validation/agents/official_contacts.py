@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from almoner.validation.agents.domain import ContactRefused
+from almoner.validation.agents.domain import OfficialContactRefused
 
 _ROLE_ADDRESSES: Final = frozenset(
     "accueil admin administracion administration ask association bestuur board buero buro charity charities clerk "
@@ -19,4 +19,4 @@ def ensure_office_mailbox(address: str) -> None:
     """Raises ContactRefused unless the part before the @ names an office: info, contact, secretary and the like."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
     if not any(word in _ROLE_ADDRESSES for word in words):
-        raise ContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")
+        raise OfficialContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")

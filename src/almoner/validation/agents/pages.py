@@ -19,7 +19,7 @@ from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
@@ -50,44 +50,48 @@ class AgentPages:
         self.pages = pages
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/confirm", self.open_confirmation, methods=["GET"]),
-            Route("/confirm/{id}", self.confirmation, methods=["GET", "POST"]),
-            Route("/answer", self.open_question, methods=["GET"]),
-            Route("/answer/{id}", self.question, methods=["GET", "POST"]),
+            Route("/confirm", self.open_confirmation_link, methods=["GET"]),
+            Route("/confirm/{id}", self.confirmation_page, methods=["GET", "POST"]),
+            Route("/answer", self.open_representation_link, methods=["GET"]),
+            Route("/answer/{id}", self.representation_page, methods=["GET", "POST"]),
         ]
 
-    def unknown(self, request: Request, status: int = 404) -> Response:
+    def not_found_page(self, request: Request, status: int = 404) -> Response:
         """No such link, or no cookie of it."""
-        return self.pages.message("agent.unknown", self.pages.preferred_language(request), status=status, icon="link")
+        return self.pages.render_message(
+            "agent.unknown", self.pages.preferred_language(request), status=status, icon="link"
+        )
 
-    def broken(self, request: Request, error: Exception) -> Response:
+    def server_error_page(self, request: Request, error: Exception) -> Response:
         """Something failed that nobody expected."""
         return ServerErrorResponse(
-            self.pages.message("agent.broken", self.pages.preferred_language(request), status=500), error
+            self.pages.render_message("agent.broken", self.pages.preferred_language(request), status=500), error
         )
 
     @with_error_pages
-    async def open_confirmation(self, request: Request) -> Response:
+    async def open_confirmation_link(self, request: Request) -> Response:
         """The link with its token: a cookie takes the token's place, and the address is clean (H1)."""
         return self._open(request, CONFIRM)
 
     @with_error_pages
-    async def open_question(self, request: Request) -> Response:
+    async def open_representation_link(self, request: Request) -> Response:
         """As for the applicant."""
         return self._open(request, ANSWER)
 
-    async def confirmation(self, request: Request) -> Response:
+    async def confirmation_page(self, request: Request) -> Response:
         """One address, so that a 405 names all of its methods."""
         return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
 
-    async def question(self, request: Request) -> Response:
+    async def representation_page(self, request: Request) -> Response:
         """One address, so that a 405 names all of its methods."""
-        return await (self.submit_answer if request.method == "POST" else self.show_question)(request)
+        return await (
+            self.submit_representation_answer if request.method == "POST" else self.show_representation_request
+        )(request)
 
     @with_error_pages
     async def show_confirmation(self, request: Request) -> Response:
@@ -108,7 +112,7 @@ class AgentPages:
             found = await service.get(tx, ALL_PARTNERS, verification_id)
             if form is None:
                 return await self._confirmation(tx, request, found, by_link, status=403, alert="give.again")
-            if not found.unconfirmed:
+            if not found.is_unconfirmed:
                 return await self._confirmation(tx, request, found, by_link)
             if "again" in form:
                 sent = await email_confirmation.resend_confirmation(tx, found.id)
@@ -124,7 +128,7 @@ class AgentPages:
             return await self._confirmation(tx, request, found, None, status=422, problem=_PROBLEMS[typed])
 
     @with_error_pages
-    async def show_question(self, request: Request) -> Response:
+    async def show_representation_request(self, request: Request) -> Response:
         """The question with two buttons, or that no answer is needed."""
         verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
@@ -132,7 +136,7 @@ class AgentPages:
             return await self._question(tx, verification_id, visit)
 
     @with_error_pages
-    async def submit_answer(self, request: Request) -> Response:
+    async def submit_representation_answer(self, request: Request) -> Response:
         """Yes or no; a person decides with it."""
         verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
@@ -142,7 +146,7 @@ class AgentPages:
             if given not in ("confirmed", "denied"):
                 return await self._question(tx, verification_id, visit, status=403)
             try:
-                answered = await agent_review.record_answer(tx, verification_id, cast("Answer", given))
+                answered = await agent_review.record_representation_answer(tx, verification_id, cast("Answer", given))
             except InvalidState:
                 return await self._question(tx, verification_id, visit)
             await self._record(tx, request, answered, "agent_verification.answered", "nonprofit")
@@ -155,8 +159,8 @@ class AgentPages:
         name = self._ids.text("agentverification", verification_id)
         response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find_session(request, self._vault, purpose, verification_id, name)
-        visit = visit or link_sessions.begin_session(self._vault, purpose, verification_id, name)
+        visit = link_sessions.find_link_session(request, self._vault, purpose, verification_id, name)
+        visit = visit or link_sessions.begin_link_session(self._vault, purpose, verification_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
@@ -168,7 +172,9 @@ class AgentPages:
         return found
 
     def _visit(self, request: Request, purpose: str, verification_id: UUID) -> LinkSession | None:
-        return link_sessions.find_session(request, self._vault, purpose, verification_id, request.path_params["id"])
+        return link_sessions.find_link_session(
+            request, self._vault, purpose, verification_id, request.path_params["id"]
+        )
 
     def _needed(self, request: Request, verification_id: UUID) -> LinkSession:
         """Of a nonprofit that opened its link in this browser. Raises NotFound."""
@@ -182,23 +188,23 @@ class AgentPages:
         ours = (
             visit is not None
             and link_sessions.is_same_origin(request, self._origin)
-            and visit.has_csrf_token(form.get(CSRF_FIELD))
+            and visit.matches_csrf_token(form.get(CSRF_FIELD))
         )
         return form if ours else None
 
     async def _confirm(self, tx: Tx, request: Request, found: AgentVerification, by: ConfirmationMethod) -> Response:
-        confirmed = await service.confirm(tx, ALL_PARTNERS, found.id, by)
+        confirmed = await service.confirm_email(tx, ALL_PARTNERS, found.id, by)
         await self._record(tx, request, confirmed, "agent_verification.confirmed", "applicant")
         response = RedirectResponse(request.url.path, 303, NO_PAGE)
         if by == "code":  # whoever has the code has the mail
-            visit = link_sessions.begin_session(self._vault, CONFIRM, found.id, request.path_params["id"])
+            visit = link_sessions.begin_link_session(self._vault, CONFIRM, found.id, request.path_params["id"])
             visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
         name = self._ids.text("agentverification", changed.id)
         address = request.client.host if request.client else None
-        await audit.record(tx, changed.partner_id, Actor("system", by), action, name, address=address)
+        await audit.record_entry(tx, changed.partner_id, Actor("system", by), action, name, address=address)
 
     async def _confirmation(
         self,
@@ -213,18 +219,18 @@ class AgentPages:
         problem: str | None = None,
     ) -> Response:
         language = self.pages.language(found.display_language)
-        if not found.unconfirmed:
+        if not found.is_unconfirmed:
             return await self._ended(tx, found, language, known=visit is not None)
         shown: dict[str, Any] = {"notice": notice or alert, "alert": alert is not None, "action": request.url.path}
         if visit is not None:
             facts = {**shown, **await self._facts(tx, found, language), "csrf": visit.csrf}
-            return self.pages.page("agent_confirm.html", language, status=status, **facts)
+            return self.pages.render_page("agent_confirm.html", language, status=status, **facts)
         name = request.path_params["id"]
-        started = self._visit(request, _CODE, found.id) or link_sessions.begin_session(
+        started = self._visit(request, _CODE, found.id) or link_sessions.begin_link_session(
             self._vault, _CODE, found.id, name
         )
         problems = {} if problem is None else {"code": problem}
-        response = self.pages.page(
+        response = self.pages.render_page(
             "agent_code.html", language, status=status, **shown, problems=problems, csrf=started.csrf
         )
         started.set_cookie(response, seconds=_COOKIE_SECONDS)
@@ -233,26 +239,28 @@ class AgentPages:
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
         """Why there is nothing to confirm. Who came without the link is told no more than that."""
         if found.rejection_code == "user_verification_expired":
-            return self.pages.message("agent.expired", language, status=410, icon="clock")
+            return self.pages.render_message("agent.expired", language, status=410, icon="clock")
         if known and found.rejection_code == "reapply" and await service.is_replaced(tx, found.id):
-            return self.pages.message("agent.replaced", language, status=410, icon="mail")
+            return self.pages.render_message("agent.replaced", language, status=410, icon="mail")
         if not known or found.status == "rejected":
-            return self.pages.message("agent.closed", language, status=410)
+            return self.pages.render_message("agent.closed", language, status=410)
         partner = await partner_name_of(tx, found)
-        return self.pages.message("agent.done", language, status=200, icon="check", partner=partner)
+        return self.pages.render_message("agent.done", language, status=200, icon="check", partner=partner)
 
     async def _question(self, tx: Tx, verification_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
-        found, asked = await agent_review.get_question(tx, verification_id)
+        found, asked = await agent_review.get_representation_request(tx, verification_id)
         language = self.pages.language(found.language)
         if asked.answer is not None and found.open:
-            return self.pages.message("answer.done", language, status=200, icon="check")
-        if found.status != "pending_review" or not asked.answerable_at(tx.now):
-            return self.pages.message("answer.closed", language, status=410, icon="clock")
+            return self.pages.render_message("answer.done", language, status=200, icon="check")
+        if found.status != "pending_review" or not asked.is_answerable_at(tx.now):
+            return self.pages.render_message("answer.closed", language, status=410, icon="clock")
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
         action = f"/{ANSWER}/{self._ids.text('agentverification', found.id)}"
         notice = "give.again" if alert else None
-        return self.pages.page("agent_answer.html", language, status=status, **facts, notice=notice, action=action)
+        return self.pages.render_page(
+            "agent_answer.html", language, status=status, **facts, notice=notice, action=action
+        )
 
     async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
         return {

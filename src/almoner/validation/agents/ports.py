@@ -6,7 +6,7 @@ from typing import Protocol
 class MailHosts(Protocol):
     """Knows which domains take mail."""
 
-    async def takes_mail(self, domain: str) -> bool | None:
+    async def accepts_mail(self, domain: str) -> bool | None:
         """Whether a mail host is named for the domain (RFC 5321 5.1, RFC 7505); None when it cannot be found out now.
 
         ``domain`` in ASCII.

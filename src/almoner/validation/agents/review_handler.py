@@ -7,13 +7,13 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.agents import service
-from almoner.validation.agents.domain import REJECTIONS, AgentVerification, Question
-from almoner.validation.agents.evaluate import Step
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+from almoner.validation.agents.domain import REJECTIONS, AgentVerification, RepresentationRequest
+from almoner.validation.agents.evaluate import EvaluationStep
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
 
 
 class AgentReviewHandler:
@@ -24,9 +24,9 @@ class AgentReviewHandler:
         """Why one may be rejected (settled 4)."""
         return REJECTIONS
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the verification until the transaction ends; None where there is none."""
-        return await service.lock_subject(tx, subject_id)
+        return await service.lock_review_subject(tx, subject_id)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Who applies for whom, what the nonprofit answered, all that was seen, and documents. Raises NotFound."""
@@ -34,9 +34,9 @@ class AgentReviewHandler:
         facts = [
             *_facts(found),
             *await _nonprofit(tx, found),
-            *_question_facts(await service.find_question(tx, subject_id)),
+            *_question_facts(await service.find_representation_request(tx, subject_id)),
         ]
-        steps = [_step(step, seen_at) for step, seen_at in await service.list_steps(tx, subject_id)]
+        steps = [_step(step, seen_at) for step, seen_at in await service.list_evaluation_steps(tx, subject_id)]
         who = " ".join(name for name in (found.first_name, found.last_name) if name)
         return ReviewEvidence(
             title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
@@ -66,7 +66,7 @@ def _facts(found: AgentVerification) -> Iterator[Fact]:
     if not found.email_check:
         yield "e-mail confirmed", "not asked for"
     else:
-        yield "e-mail confirmed", iso(found.confirmed_at) if found.confirmed_at else "no"
+        yield "e-mail confirmed", iso_timestamp(found.confirmed_at) if found.confirmed_at else "no"
     yield "website, as the applicant says", found.organisation_website
     yield "language", found.language
 
@@ -90,14 +90,14 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
     ]
 
 
-def _question_facts(asked: Question | None) -> Iterator[Fact]:
+def _question_facts(asked: RepresentationRequest | None) -> Iterator[Fact]:
     if asked is not None:
-        yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso(asked.asked_at)}"
+        yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso_timestamp(asked.asked_at)}"
         yield "the nonprofit's answer", asked.answer or "none yet"
 
 
-def _step(step: Step, seen_at: datetime) -> EvidenceStep:
-    facts = [("seen", iso(seen_at)), *_text_facts(step.facts)]
+def _step(step: EvaluationStep, seen_at: datetime) -> EvidenceStep:
+    facts = [("seen", iso_timestamp(seen_at)), *_text_facts(step.facts)]
     return EvidenceStep(step.name, step.verdict, step.code, step.source, step.data_as_of, facts)
 
 

@@ -28,9 +28,11 @@ routes = Routes("Agent verifications")
 @routes.get("/v1/agent-verifications", key=SECRET, scope="agent_verifications:read")
 async def list_agent_verifications(call: ApiCall, query: AgentVerificationsQuery) -> ListResponse[AgentVerificationOut]:
     """List agent verifications, newest first."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
-    return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.post(
@@ -44,7 +46,7 @@ async def create_agent_verification(call: ApiCall, body: AgentVerificationIn) ->
 
     The applicant is sent an e-mail with a link and a code, and has 30 days to confirm the address by either of them.
     """
-    return verification_out(call.tx, await service.create(call.tx, call.partner, body.agent()))
+    return verification_out(call.tx, await service.create(call.tx, call.partner, body.to_agent()))
 
 
 @routes.get("/v1/agent-verifications/{id}", key=SECRET, scope="agent_verifications:read")

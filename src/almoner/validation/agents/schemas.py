@@ -11,7 +11,7 @@ from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
@@ -97,7 +97,7 @@ class AgentVerificationIn(RequestBody):
         None, description="Language of the e-mails and pages (RFC 5646); English unless given.", examples=["fr"]
     )
 
-    def agent(self) -> Agent:
+    def to_agent(self) -> Agent:
         """Who applies."""
         return Agent(
             self.first_name,
@@ -180,7 +180,7 @@ def verification_out(tx: Tx, verification: AgentVerification) -> AgentVerificati
         rejection_reason_code=code,
         metadata=None if verification.metadata is None else dict(verification.metadata),
         external_action_required=verification.external_action_required,
-        created_at=iso(verification.created_at),
+        created_at=iso_timestamp(verification.created_at),
     )
 
 

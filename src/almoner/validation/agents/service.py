@@ -35,12 +35,12 @@ from almoner.validation.agents.domain import (
     InvalidState,
     Nonprofit,
     OfficialContact,
-    Question,
+    RepresentationRequest,
 )
-from almoner.validation.agents.evaluate import Step
+from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.applications.documents.domain import RetentionPeriods
-from almoner.validation.decisions.reviews.domain import Decision, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
@@ -48,7 +48,7 @@ Scope = Partner | AllPartners
 
 MAILS: Final = Path(__file__).parent / "mails"
 BATCH: Final = 1000  # S4
-_OF_THE_SANDBOX: Final = "A test value in firstName asked for it."
+_SANDBOX_NOTE: Final = "A test value in firstName asked for it."
 
 
 async def create(
@@ -65,7 +65,7 @@ async def create(
     )
     made = replace(made, requester_name=requester_name)
     await store.insert(tx, partner, made)
-    asked_for = triggers.action_of(agent.first_name) if tx.deployment.sandbox else None
+    asked_for = triggers.sandbox_action_of(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
         await email_confirmation.send_confirmation(tx, made)
     await agent_review.enqueue_review(tx, made.id, asked_for)
@@ -79,19 +79,19 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     Raises NotFound, InvalidState.
     """
     held = await transitions.get_for_update(tx, scope, verification_id)
-    made = held.with_email(tx.new_id(), email, tx.now)
+    made = held.replacement_with_email(tx.new_id(), email, tx.now)
     if not await email_confirmation.may_send_to_address(tx, held, email):
         return None
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
-    await store.insert_steps(tx, held.id, [Step("email_correction", "pass", facts=domains)])
-    await transitions.apply_transition(tx, held.rejected("reapply", tx.now))
+    await store.insert_evaluation_steps(tx, held.id, [EvaluationStep("email_correction", "pass", facts=domains)])
+    await transitions.apply_transition(tx, held.with_rejection("reapply", tx.now))
     partner = Partner(held.partner_id)
     await store.insert(tx, partner, made)
-    await store_documents.attach(
+    await store_documents.attach_documents(
         tx, partner, made.id, await store_documents.list_document_ids(tx, ALL_PARTNERS, held.id)
     )
     await email_confirmation.send_confirmation(tx, made)
-    asked_for = triggers.action_of(made.first_name or "") if tx.deployment.sandbox else None
+    asked_for = triggers.sandbox_action_of(made.first_name or "") if tx.deployment.sandbox else None
     await agent_review.enqueue_review(tx, made.id, asked_for)
     return made
 
@@ -140,7 +140,7 @@ async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) ->
         found = await organisations.get(tx, partner, organisation_id)
     except NotFound:
         return None
-    contact = await store_mails.find_contact(tx, ALL_PARTNERS, found.id)
+    contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, found.id)
     return Nonprofit(found.id, found.shown_name, contact.email if contact else None)
 
 
@@ -148,40 +148,40 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     """One verification, true at this moment. Raises NotFound."""
     if (found := await store.find(tx, scope, verification_id)) is None:
         raise NotFound
-    return found.as_at(tx.now)
+    return found.with_expiry_applied(tx.now)
 
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
     """Those of these that there are by id, true at this moment."""
     found = await store.find_many(tx, partner, verification_ids) if verification_ids else []
-    return {verification.id: verification.as_at(tx.now) for verification in found}
+    return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}
 
 
-def api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def build_api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
-    return transitions.api_record(tx, verification)
+    return transitions.build_api_record(tx, verification)
 
 
 async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
     """One page and the exact total, true at this moment."""
     rows, total = await store.list_page(tx, partner, page_, filters)
-    return [row.as_at(tx.now) for row in rows], total
+    return [row.with_expiry_applied(tx.now) for row in rows], total
 
 
-async def list_steps(tx: Tx, verification_id: UUID) -> list[tuple[Step, datetime]]:
+async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
     """The evidence: what was seen and when, oldest first."""
-    return await store.list_steps(tx, ALL_PARTNERS, verification_id)
+    return await store.list_evaluation_steps(tx, ALL_PARTNERS, verification_id)
 
 
-async def find_question(tx: Tx, verification_id: UUID) -> Question | None:
+async def find_representation_request(tx: Tx, verification_id: UUID) -> RepresentationRequest | None:
     """What the nonprofit was asked about it, if it was."""
     return await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
 
 
-async def lock_subject(tx: Tx, verification_id: UUID) -> Subject | None:
+async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | None:
     """Lock one until the transaction ends; None where there is none."""
     try:
-        return transitions.subject_of(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
+        return transitions.review_subject_of(await transitions.get_for_update(tx, ALL_PARTNERS, verification_id))
     except NotFound:
         return None
 
@@ -201,13 +201,13 @@ async def change_metadata(
     return changed
 
 
-async def confirm(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
+async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
     """The applicant has confirmed the e-mail address. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, scope, verification_id)
-    if not held.unconfirmed:
+    if not held.is_unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
-    confirmed = held.confirmed(tx.now)
-    await store.insert_steps(tx, held.id, [Step("email_confirmation", "pass", facts={"by": by})])
+    confirmed = held.with_email_confirmed(tx.now)
+    await store.insert_evaluation_steps(tx, held.id, [EvaluationStep("email_confirmation", "pass", facts={"by": by})])
     if confirmed.status == "pending_review":
         await agent_review.enqueue_review(tx, held.id)
     return await transitions.apply_transition(tx, confirmed)
@@ -223,11 +223,11 @@ async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: Decision
     """The review has failed, for the reason of the decision. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(
-        tx, held.rejected(domain.rejection_code_of(decision.reason_code), tx.now), decision
+        tx, held.with_rejection(domain.parse_rejection_code(decision.reason_code), tx.now), decision
     )
 
 
-async def reverse(
+async def reverse_rejection(
     tx: Tx, scope: Scope, verification_id: UUID, decision: Decision, confirmed_at: datetime | None
 ) -> AgentVerification:
     """Let through who was rejected, as an appeal has shown. ``confirmed_at``: when it confirmed the address, if so.
@@ -235,8 +235,8 @@ async def reverse(
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
     held = await transitions.get_for_update(tx, scope, verification_id)
-    passed = await transitions.apply_transition(tx, held.reversed(tx.now, confirmed_at), decision)
-    if passed.unconfirmed:
+    passed = await transitions.apply_transition(tx, held.with_rejection_reversed(tx.now, confirmed_at), decision)
+    if passed.is_unconfirmed:
         await email_confirmation.send_confirmation(tx, passed)
     return passed
 
@@ -247,49 +247,49 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: trigger
     if not held.open:
         return
     if asked_for != triggers.ACCEPTED:
-        await reject(tx, ALL_PARTNERS, held.id, Decision("rejected", asked_for, "sandbox", _OF_THE_SANDBOX))
+        await reject(tx, ALL_PARTNERS, held.id, Decision("rejected", asked_for, "sandbox", _SANDBOX_NOTE))
         return
     if held.status != "pending_user_verification":
-        held = await approve(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "sandbox", _OF_THE_SANDBOX))
-    if held.unconfirmed:
-        await confirm(tx, ALL_PARTNERS, held.id, "sandbox")
+        held = await approve(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "sandbox", _SANDBOX_NOTE))
+    if held.is_unconfirmed:
+        await confirm_email(tx, ALL_PARTNERS, held.id, "sandbox")
 
 
-async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at their agents anew."""
-    for verification_id in await store.find_open_of_requests(tx, ALL_PARTNERS, request_ids):
+    for verification_id in await store.list_open_by_requests(tx, ALL_PARTNERS, request_ids):
         await agent_review.enqueue_review(tx, verification_id)
 
 
-async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
+async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
     """Record where an organisation can be asked, and ask about its agents in review; about how many.
 
     Raises NotFound, ContactRefused.
     """
-    return await agent_review.set_contact(tx, contact, by)
+    return await agent_review.set_official_contact(tx, contact, by)
 
 
-async def contact_of(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
+async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked, if somebody has recorded that."""
-    return await store_mails.find_contact(tx, ALL_PARTNERS, organisation_id)
+    return await store_mails.find_official_contact(tx, ALL_PARTNERS, organisation_id)
 
 
-async def set_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
+async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
     """The applicant wants mails and pages in another language; the record keeps the one that it was made with."""
     await store.set_preferred_language(tx, scope, verification_id, language)
 
 
-async def expire(tx: Tx, limit: int = BATCH) -> int:
+async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, ALL_PARTNERS, limit)
     for verification in due:
-        await transitions.apply_transition(tx, verification.as_at(tx.now))
+        await transitions.apply_transition(tx, verification.with_expiry_applied(tx.now))
     return len(due)
 
 
-async def next_expiry(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next one expires."""
-    return await store.next_expiry(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx, ALL_PARTNERS)
 
 
 async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
@@ -308,10 +308,10 @@ async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BAT
 
 async def next_erasure_at(stored: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    asked = await store_mails.oldest_erasable(tx, ALL_PARTNERS)
+    asked = await store_mails.oldest_erasable_time(tx, ALL_PARTNERS)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(stored).items():
-        if (first := await store.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
+        if (first := await store.oldest_erasable_time(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

@@ -11,7 +11,7 @@ from asyncpg import Record
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters, Nonprofit
-from almoner.validation.agents.evaluate import Step
+from almoner.validation.agents.evaluate import EvaluationStep
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
@@ -120,7 +120,7 @@ async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[AgentVerific
     return [_verification(row) for row in rows]
 
 
-async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next one expires, or should have."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from agent_verification where expires_at is not null"
@@ -130,7 +130,7 @@ async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
 
 async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[AgentVerification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"a.id {comparison} $3" if page_.after_id else "$3::uuid is null"
     whose = "lower(a.email) = lower($5)" if filters.email is not None else "$5::text is null"
     since = "a.created_at >= $6" if filters.start else "$6::timestamptz is null"
@@ -171,7 +171,7 @@ async def update_status(tx: Tx, moved: AgentVerification) -> bool:
             moved.confirmed_at,
             moved.processed_at,
             tx.now,
-            VERIFICATION.sources_of(moved.status),
+            VERIFICATION.source_states_of(moved.status),
         )
     )
 
@@ -199,7 +199,7 @@ async def set_organisation(tx: Tx, verification: AgentVerification, organisation
     )
 
 
-async def find_open_of_requests(tx: Tx, _scope: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_open_by_requests(tx: Tx, _scope: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The verifications of these validation requests that have not ended."""
     rows = await tx.fetch(
         """
@@ -212,7 +212,7 @@ async def find_open_of_requests(tx: Tx, _scope: AllPartners, request_ids: Sequen
     return [row["id"] for row in rows]
 
 
-async def find_in_review(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
+async def list_in_review(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
     """The verifications of an organisation that wait for a review."""
     rows = await tx.fetch(
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
@@ -220,7 +220,7 @@ async def find_in_review(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> 
     return [row["id"] for row in rows]
 
 
-async def insert_steps(tx: Tx, verification_id: UUID, steps: Sequence[Step]) -> None:
+async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence[EvaluationStep]) -> None:
     """Keep what a look at a verification saw."""
     await tx.executemany(
         """
@@ -232,7 +232,9 @@ async def insert_steps(tx: Tx, verification_id: UUID, steps: Sequence[Step]) -> 
     )
 
 
-async def list_steps(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[tuple[Step, datetime]]:
+async def list_evaluation_steps(
+    tx: Tx, _scope: AllPartners, verification_id: UUID
+) -> list[tuple[EvaluationStep, datetime]]:
     """What was seen of a verification and when, oldest first."""
     rows = await tx.fetch(
         """
@@ -241,7 +243,7 @@ async def list_steps(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list
         """,
         verification_id,
     )
-    return [(Step(*row[:6]), row[6]) for row in rows]
+    return [(EvaluationStep(*row[:6]), row[6]) for row in rows]
 
 
 async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
@@ -286,7 +288,9 @@ did so until after that moment.
 """
 
 
-async def oldest_erasable(tx: Tx, _scope: AllPartners, ended: EndReason, appealed_until: datetime) -> datetime | None:
+async def oldest_erasable_time(
+    tx: Tx, _scope: AllPartners, ended: EndReason, appealed_until: datetime
+) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until

@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 
-async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
+async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Keep documents with a verification of the same partner."""
     await tx.execute(
         """
@@ -19,7 +19,7 @@ async def attach(tx: Tx, partner: Partner, verification_id: UUID, document_ids: 
     )
 
 
-async def has_usable(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
+async def has_usable_document(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
     """Whether there is one that somebody can look at: neither refused by the scanner nor deleted."""
     return bool(
         await tx.fetchval(
@@ -34,7 +34,7 @@ async def has_usable(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool
     )
 
 
-async def find_verifications(tx: Tx, _scope: AllPartners, document_id: UUID) -> list[UUID]:
+async def list_verification_ids(tx: Tx, _scope: AllPartners, document_id: UUID) -> list[UUID]:
     """The verifications that a file is evidence of."""
     rows = await tx.fetch(
         """

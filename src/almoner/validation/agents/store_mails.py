@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.validation.agents.confirmation_codes import EmailConfirmation
-from almoner.validation.agents.domain import Answer, OfficialContact, Question
+from almoner.validation.agents.domain import Answer, OfficialContact, RepresentationRequest
 
 
 async def insert_confirmation(tx: Tx, new: EmailConfirmation) -> None:
@@ -28,7 +28,7 @@ with recursive one (id) as (
 """
 
 
-async def list_send_times(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[datetime]:
+async def list_confirmation_send_times(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[datetime]:
     """When mails of a verification were sent, and of those that it took the place of, in real time."""
     return [row["sent_at"] for row in await tx.fetch(SEND_TIMES, verification_id)]
 
@@ -39,7 +39,7 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 """
 
 
-async def lock_address_sends(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
+async def lock_address_send_times(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
     """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(ADDRESS_SEND_TIMES, email, since)]
@@ -53,7 +53,7 @@ async def find_confirmation(tx: Tx, _scope: AllPartners, confirmation_id: UUID) 
     return EmailConfirmation(*row) if row else None
 
 
-async def newest_confirmation(tx: Tx, _scope: AllPartners, verification_id: UUID) -> EmailConfirmation | None:
+async def find_latest_confirmation(tx: Tx, _scope: AllPartners, verification_id: UUID) -> EmailConfirmation | None:
     """The mail whose code counts."""
     row = await tx.fetchrow(
         """
@@ -72,7 +72,7 @@ async def record_code_attempt(tx: Tx, _scope: AllPartners, confirmation_id: UUID
     )
 
 
-async def insert_representation_request(tx: Tx, new: Question) -> None:
+async def insert_representation_request(tx: Tx, new: RepresentationRequest) -> None:
     """Store a question that is to be mailed."""
     await tx.execute(
         """
@@ -87,7 +87,9 @@ async def insert_representation_request(tx: Tx, new: Question) -> None:
     )
 
 
-async def find_representation_request(tx: Tx, _scope: AllPartners, verification_id: UUID) -> Question | None:
+async def find_representation_request(
+    tx: Tx, _scope: AllPartners, verification_id: UUID
+) -> RepresentationRequest | None:
     """The question about a verification."""
     row = await tx.fetchrow(
         """
@@ -96,10 +98,12 @@ async def find_representation_request(tx: Tx, _scope: AllPartners, verification_
         """,
         verification_id,
     )
-    return Question(*row) if row else None
+    return RepresentationRequest(*row) if row else None
 
 
-async def record_answer(tx: Tx, _scope: AllPartners, question: Question, given: Answer) -> None:
+async def record_representation_answer(
+    tx: Tx, _scope: AllPartners, question: RepresentationRequest, given: Answer
+) -> None:
     """Store the answer to a question; its verification is locked."""
     await tx.execute(
         "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
@@ -114,7 +118,7 @@ OLDEST_ERASABLE: Final = (
 )
 
 
-async def oldest_erasable(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_erasable_time(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first question that we know the address of was over."""
     found: datetime | None = await tx.fetchval(OLDEST_ERASABLE)
     return found
@@ -137,7 +141,7 @@ async def erase_representation_requests(tx: Tx, _scope: AllPartners, over_until:
     return len(rows)
 
 
-async def find_contact(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> OfficialContact | None:
+async def find_official_contact(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked."""
     row = await tx.fetchrow(
         "select organisation_id, email, source from organisation_contact where organisation_id = $1", organisation_id
@@ -145,7 +149,7 @@ async def find_contact(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> Of
     return OfficialContact(*row) if row else None
 
 
-async def set_contact(tx: Tx, contact: OfficialContact, by: str) -> None:
+async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> None:
     """Store where an organisation can be asked, in place of what was there."""
     await tx.execute(
         """

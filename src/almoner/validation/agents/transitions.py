@@ -10,7 +10,7 @@ from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.schemas import AgentVerificationOut
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
 
 Scope = Partner | AllPartners
@@ -20,7 +20,7 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVe
     """Lock one, and record its expiry if that is due. Raises NotFound."""
     if (held := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
-    return await apply_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+    return await apply_transition(tx, held.with_expiry_applied(tx.now)) if held.is_overdue(tx.now) else held
 
 
 async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | None = None) -> AgentVerification:
@@ -28,25 +28,27 @@ async def apply_transition(tx: Tx, new: AgentVerification, decision: Decision | 
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     if decision is not None:
-        await reviews.record_decision(tx, subject_of(new), decision)
+        await reviews.record_decision(tx, review_subject_of(new), decision)
     elif not new.open:
-        await reviews.withdraw(tx, subject_of(new))
+        await reviews.withdraw_review(tx, review_subject_of(new))
     if new.status == "rejected":
-        await matches.unwatch(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
+        await matches.unwatch_subject(tx, ScreenedSubject("agent_verification", new.id, new.partner_id))
     return await emit_status_event(tx, new)
 
 
 async def emit_status_event(tx: Tx, verification: AgentVerification) -> AgentVerification:
     """Emit the event of the state that it came into (spec 3.3)."""
-    await outbox.emit(tx, verification.partner_id, domain.EVENTS[verification.status], api_record(tx, verification))
+    await outbox.emit(
+        tx, verification.partner_id, domain.EVENTS[verification.status], build_api_record(tx, verification)
+    )
     return verification
 
 
-def api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
+def build_api_record(tx: Tx, verification: AgentVerification) -> AgentVerificationOut:
     """The verification as partners see it."""
     return schemas.verification_out(tx, verification)
 
 
-def subject_of(verification: AgentVerification) -> Subject:
+def review_subject_of(verification: AgentVerification) -> ReviewSubject:
     """What is reviewed."""
-    return Subject("agent_verification", verification.id, verification.partner_id)
+    return ReviewSubject("agent_verification", verification.id, verification.partner_id)

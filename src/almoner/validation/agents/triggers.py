@@ -21,6 +21,6 @@ _REJECTED: Final[tuple[AgentRejection, ...]] = (
 ACTIONS: Final[Mapping[str, Action]] = {"test_accept": ACCEPTED, **{f"test_reject_{code}": code for code in _REJECTED}}
 
 
-def action_of(first_name: str) -> Action | None:
+def sandbox_action_of(first_name: str) -> Action | None:
     """What the name asks for, None when it is a name: the code of a rejection, or to be accepted."""
     return ACTIONS.get(first_name)

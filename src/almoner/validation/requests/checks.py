@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "requests.evaluated",
         "A validation request is evaluated within 15 minutes, and its evaluations say why",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_requests.evaluate",
@@ -23,7 +23,7 @@ checks: Final = (
         """,
         "validationrequest",
     ),
-    Check(
+    ConsistencyCheck(
         "requests.undecided_are_asked",
         "A validation request that was evaluated and is not decided waits in the queue of reviews",
         "Ask for its review: `almoner reviews` cannot show what nobody asked about; see docs/runbooks/reviews.md",
@@ -41,7 +41,7 @@ checks: Final = (
         """,
         "validationrequest",
     ),
-    Check(
+    ConsistencyCheck(
         "requests.organisations_are_seen",
         "An accepted validation request leads to an organisation that its partner sees",
         "Find in `state_change` when it was accepted, and who took the organisation away from the partner",
@@ -51,7 +51,7 @@ checks: Final = (
         """,
         "validationrequest",
     ),
-    Check(
+    ConsistencyCheck(
         "requests.decided_are_told",
         "Each decision of the last 80 days was told to the partner once",
         "Somebody wrote to the tables: compare with the last good backup",

@@ -74,7 +74,7 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EvaluationStep:
     """One rung of the ladder: what it found, by which source of which day, and the facts it saw."""
 
     name: str
@@ -86,7 +86,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluationOutcome:
     """Whether it may be accepted without a person, and if not, why; ``reasons`` are of ``REVIEW_REASONS``."""
 
     verdict: OutcomeVerdict
@@ -104,8 +104,8 @@ class Evaluation:
 
     id: UUID
     occasion: Occasion
-    outcome: Outcome
-    steps: tuple[Step, ...]
+    outcome: EvaluationOutcome
+    steps: tuple[EvaluationStep, ...]
     agreement: float | None
     threshold: float
     organisation_id: UUID | None
@@ -223,16 +223,18 @@ class ValidationRequest:
             corrected_at=now,
         )
 
-    def accepted(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
+    def with_acceptance(
+        self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
+    ) -> "ValidationRequest":
         """Accepted as this organisation. Raises InvalidState."""
-        self.ensure_may_become("accepted")
+        self.ensure_transition_allowed("accepted")
         return replace(
             self, status="accepted", organisation_id=organisation_id, organisation_types=tuple(types), accepted_at=now
         )
 
-    def rejected(self, reason: RejectionReason, now: datetime) -> "ValidationRequest":
+    def with_rejection(self, reason: RejectionReason, now: datetime) -> "ValidationRequest":
         """Rejected. Raises InvalidState."""
-        self.ensure_may_become("rejected")
+        self.ensure_transition_allowed("rejected")
         return replace(
             self,
             status="rejected",
@@ -241,7 +243,9 @@ class ValidationRequest:
             rejected_at=now,
         )
 
-    def reversed(self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime) -> "ValidationRequest":
+    def with_rejection_reversed(
+        self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
+    ) -> "ValidationRequest":
         """Accepted after all, as an appeal has shown. Raises InvalidState unless it was rejected."""
         if self.status != "rejected":
             raise InvalidState(f"the validation request is {self.status}: there is nothing to reverse")
@@ -256,9 +260,9 @@ class ValidationRequest:
             rejection_reason_code=None,
         )
 
-    def ensure_may_become(self, target: RequestStatus) -> None:
+    def ensure_transition_allowed(self, target: RequestStatus) -> None:
         """Raises InvalidState unless the request may become ``target`` without an appeal."""
-        if self.status != "pending" or not REQUEST.allows(self.status, target):
+        if self.status != "pending" or not REQUEST.allows_transition(self.status, target):
             raise InvalidState(f"the validation request is {self.status} and cannot become {target}")
 
 
@@ -297,7 +301,7 @@ def new_request(
     )
 
 
-def rejection_reason_of(code: str | None) -> RejectionReason:
+def parse_rejection_reason(code: str | None) -> RejectionReason:
     """The reason of a code. Raises InvalidState for one that requests do not know."""
     known = next((reason for reason in REJECTION_REASONS if reason == code), None)
     if known is None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.signing import DOSSIERS, MARK, Signer
 from almoner.platform.http.wire import ResponseRecord
@@ -21,7 +21,7 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import RecordedDecision, Review, ReviewHistory
 from almoner.validation.requests import service
-from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, Step, ValidationRequest
+from almoner.validation.requests.domain import REVIEW_REASONS, Evaluation, EvaluationStep, ValidationRequest
 from almoner.validation.requests.schemas import DossierValidationRequestOut, dossier_request_out
 
 OBJECT: Final = "validation_request_dossier"
@@ -124,10 +124,12 @@ async def load_dossier(tx: Tx, partner: Partner, request_id: UUID) -> Dossier:
     """All that is known of the partner's request. Raises NotFound."""
     request = await service.get(tx, partner, request_id)
     evaluations = await service.list_evaluations(tx, request.id)
-    return Dossier(request, evaluations, await reviews.history_of(tx, service.subject_of(request)), tx.now)
+    return Dossier(
+        request, evaluations, await reviews.review_history_of(tx, service.review_subject_of(request)), tx.now
+    )
 
 
-def signed_json(tx: Tx, dossier: Dossier) -> bytes:
+def build_signed_json(tx: Tx, dossier: Dossier) -> bytes:
     """The signed answer."""
     signer = Signer(tx.vault, DOSSIERS)
     record = _out(tx, dossier, signer.placeholder_seal)
@@ -138,7 +140,7 @@ def signed_json(tx: Tx, dossier: Dossier) -> bytes:
 def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
     return ValidationRequestDossierOut(
         environment=tx.deployment.environment,
-        generated_at=iso(dossier.at),
+        generated_at=iso_timestamp(dossier.at),
         validation_request=dossier_request_out(tx, dossier.request),
         evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
         reviews=[_review_out(review) for review in dossier.history.reviews],
@@ -151,7 +153,7 @@ def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
 def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
     found = evaluation.organisation_id
     return DossierEvaluationOut(
-        evaluated_at=iso(evaluation.evaluated_at),
+        evaluated_at=iso_timestamp(evaluation.evaluated_at),
         occasion=evaluation.occasion,
         outcome=evaluation.outcome.verdict,
         reasons=_reasons(evaluation.outcome.reasons),
@@ -162,19 +164,21 @@ def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
     )
 
 
-def _step_out(step: Step) -> DossierStepOut:
+def _step_out(step: EvaluationStep) -> DossierStepOut:
     return DossierStepOut(
-        step.name, step.verdict, step.code, step.source, iso_or_none(step.data_as_of), dict(step.facts)
+        step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of), dict(step.facts)
     )
 
 
 def _review_out(review: Review) -> DossierReviewOut:
-    return DossierReviewOut(iso(review.asked_at), _reasons(review.reasons), review.status, iso_or_none(review.ended_at))
+    return DossierReviewOut(
+        iso_timestamp(review.asked_at), _reasons(review.reasons), review.status, iso_timestamp_or_none(review.ended_at)
+    )
 
 
 def _decision_out(decided: RecordedDecision) -> DossierDecisionOut:
     made = decided.decision
-    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.public_note, iso(decided.at))
+    return DossierDecisionOut(made.verdict, made.reason_code, made.by, made.public_note, iso_timestamp(decided.at))
 
 
 def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
@@ -185,15 +189,15 @@ def _document_out(tx: Tx, document: Document) -> DossierDocumentOut:
         sha256=document.sha256.hex(),
         scan_status=document.scan_status,
         flags=list(document.flags),
-        created_at=iso(document.created_at),
-        deleted_at=iso_or_none(document.deleted_at),
+        created_at=iso_timestamp(document.created_at),
+        deleted_at=iso_timestamp_or_none(document.deleted_at),
     )
 
 
 def _reasons(codes: Sequence[str]) -> list[DossierReasonOut]:
-    return [DossierReasonOut(code, message_of_code(code)) for code in codes]
+    return [DossierReasonOut(code, code_message_of(code)) for code in codes]
 
 
-def message_of_code(code: str) -> str:
+def code_message_of(code: str) -> str:
     """What a code of a step or reason says to people."""
     return REVIEW_REASONS.get(code) or f"{code.replace('_', ' ').capitalize()}."

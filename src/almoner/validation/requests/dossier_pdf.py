@@ -14,8 +14,8 @@ from almoner.platform.pages.pdf import PdfRenderer, directional_text
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews.domain import RecordedDecision
-from almoner.validation.requests.domain import Evaluation, Step, ValidationRequest
-from almoner.validation.requests.dossier import Dossier, message_of_code
+from almoner.validation.requests.domain import Evaluation, EvaluationStep, ValidationRequest
+from almoner.validation.requests.dossier import Dossier, code_message_of
 
 PDF: Final = "application/pdf"
 
@@ -43,7 +43,7 @@ _OCCASIONS: Final = {
     "asked": "on request",
     "corrected": "after the register or number was corrected",
 }
-_KEPT: Final = "The operator's note is kept by the service provider."
+_NOTE_WITHHELD: Final = "The operator's note is kept by the service provider."
 _PLAIN: Final = (
     "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier "
     "has the original names."
@@ -61,7 +61,7 @@ def _pdf_printer() -> PdfRenderer:
     return PdfRenderer(_TEMPLATE)
 
 
-async def signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
+async def build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
     """The signed document."""
     signer = _signer(deployment.vault)
     facts = _facts(deployment, dossier, signer.key_id)
@@ -138,19 +138,19 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"Accepted automatically {occasion}."
     else:
         yield f"Sent to manual review {occasion}:"
-        yield from (message_of_code(code) for code in evaluation.outcome.reasons)
+        yield from (code_message_of(code) for code in evaluation.outcome.reasons)
     if evaluation.agreement is not None:
         compared = "name and address" if evaluation.includes_addresses else "name"
         yield f"Match score ({compared}): {evaluation.agreement:.3f}. Required: {evaluation.threshold:.3f}."
 
 
-def _step(step: Step) -> _Row:
+def _step(step: EvaluationStep) -> _Row:
     dated = f", data of {step.data_as_of:%Y-%m-%d}" if step.data_as_of else ""
     reported = ((name, _text(value)) for name, value in step.facts.items() if name != "parts")
     return {
         "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
         "verdict": step.verdict.replace("_", " "),
-        "sentence": message_of_code(step.code),
+        "sentence": code_message_of(step.code),
         "source": f"{step.source}{dated}" if step.source else None,
         "facts": [_row(name.replace("_", " "), value) for name, value in reported if value],
     }
@@ -167,7 +167,7 @@ def _decision(decided: RecordedDecision) -> _Row:
     made = decided.decision
     reason = f" ({made.reason_code})" if made.reason_code else ""
     title = f"{made.verdict.capitalize()}{reason} on {_moment(decided.at)} by {made.by}"
-    return {"title": title, "note": directional_text(made.public_note or _KEPT, rtl=False)}
+    return {"title": title, "note": directional_text(made.public_note or _NOTE_WITHHELD, rtl=False)}
 
 
 def _row(label: str, value: str) -> _Row:

@@ -19,10 +19,10 @@ from almoner.validation.requests.domain import Evaluation, Occasion, ValidationR
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 from almoner.validation.requests.triggers import Action
 
-_SANDBOX: Final = "A test value in name asked for it."
+_SANDBOX_NOTE: Final = "A test value in name asked for it."
 
 
-async def evaluate(
+async def evaluate_request(
     tx: Tx, threshold: float, request_id: UUID, occasion: Occasion, then: Action | None = None
 ) -> Evaluation | None:
     """Climb the ladder for a pending request, keep what it saw, and accept it or ask a person.
@@ -44,15 +44,15 @@ async def evaluate(
         await service.accept(tx, ALL_PARTNERS, held.id, Decision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
-            await reviews.withdraw(tx, service.subject_of(held))
-        await reviews.request_review(tx, service.subject_of(held), climbed.outcome.reasons)
+            await reviews.withdraw_review(tx, service.review_subject_of(held))
+        await reviews.request_review(tx, service.review_subject_of(held), climbed.outcome.reasons)
     return made
 
 
 async def _load_facts(tx: Tx, request: ValidationRequest) -> RequestFacts:
     """What is known of the number now."""
     registry = await registries.get(tx, request.registry_id)
-    listed = await organisations.find_listed(tx, registry.id, request.number_key)
+    listed = await organisations.find_record_by_number(tx, registry.id, request.number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
     return RequestFacts(
         asked=request.details,
@@ -75,7 +75,9 @@ async def _store_evaluation(
     occasion: Occasion,
     threshold: float,
 ) -> Evaluation:
-    led_to = await organisations.find_by_key(tx, Partner(request.partner_id), request.registry_id, request.number_key)
+    led_to = await organisations.find_by_number_key(
+        tx, Partner(request.partner_id), request.registry_id, request.number_key
+    )
     made = Evaluation(
         id=tx.new_id(),
         occasion=occasion,
@@ -86,12 +88,12 @@ async def _store_evaluation(
         organisation_id=led_to.id if led_to else listed.id if listed else None,
         evaluated_at=tx.now,
     )
-    await store_evidence.insert(tx, request.id, made)
+    await store_evidence.insert_evaluation(tx, request.id, made)
     return made
 
 
 async def _apply_sandbox_action(tx: Tx, request: ValidationRequest, action: Action) -> None:
     if action == "accept":
-        await service.accept(tx, ALL_PARTNERS, request.id, Decision("accepted", None, "sandbox", _SANDBOX))
+        await service.accept(tx, ALL_PARTNERS, request.id, Decision("accepted", None, "sandbox", _SANDBOX_NOTE))
     else:
-        await service.reject(tx, ALL_PARTNERS, request.id, Decision("rejected", action, "sandbox", _SANDBOX))
+        await service.reject(tx, ALL_PARTNERS, request.id, Decision("rejected", action, "sandbox", _SANDBOX_NOTE))

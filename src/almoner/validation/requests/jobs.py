@@ -23,7 +23,7 @@ async def evaluate(threshold: float, work: JobContext, job: Job) -> Result:
     """Evaluate one request. A second run finds it decided, or adds another evaluation to the evidence."""
     async with work.db.write() as tx:
         request = UUID(job.payload["request"])
-        await evaluation_module.evaluate(tx, threshold, request, job.payload["occasion"], job.payload["then"])
+        await evaluation_module.evaluate_request(tx, threshold, request, job.payload["occasion"], job.payload["then"])
     return JobDone()
 
 
@@ -40,9 +40,9 @@ async def reevaluate_pending(work: JobContext, job: Job) -> Result:
 
 async def on_register_changed(tx: Tx, events: Sequence[Event]) -> None:
     """A job for each registry of which something else may be said now."""
-    changed = {msgspec.convert(event.record(), RegisterChanged).registry for event in events}
+    changed = {msgspec.convert(event.event_data(), RegisterChanged).registry for event in events}
     for registry in sorted(changed):
-        await queue.enqueue(tx, service.REEVALUATE_PENDING, {"registry": str(registry)}, unique=str(registry))
+        await queue.enqueue_job(tx, service.REEVALUATE_PENDING, {"registry": str(registry)}, unique=str(registry))
 
 
 reactions: Final = (Reaction(CHANGED, on_register_changed),)

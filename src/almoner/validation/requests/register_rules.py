@@ -7,10 +7,12 @@ from typing import Final
 
 from almoner.nonprofits.legal_status.domain import PUB_78, NumberStatus, SourceReport
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.validation.requests.domain import Step, StepVerdict
+from almoner.validation.requests.domain import EvaluationStep, StepVerdict
 
 
-def register_steps(registry_code: str, status_report: NumberStatus, main: Organisation | None) -> Iterator[Step]:
+def register_steps(
+    registry_code: str, status_report: NumberStatus, main: Organisation | None
+) -> Iterator[EvaluationStep]:
     """What the register of that code tells beyond its listing; of ``main``, the body that it is a branch of, too."""
     if registry_code == "IRS":
         yield from _of_the_irs(status_report)
@@ -22,22 +24,24 @@ def register_steps(registry_code: str, status_report: NumberStatus, main: Organi
         facts = {"name": main.name, "number": main.registry_number}
         reported = lister.source, lister.data_as_of, facts
         if main.active:
-            yield Step("main_charity", "pass", "main_charity_active", *reported)
+            yield EvaluationStep("main_charity", "pass", "main_charity_active", *reported)
         else:
-            yield Step("main_charity", "fail", "main_charity_not_active", *reported)
+            yield EvaluationStep("main_charity", "fail", "main_charity_not_active", *reported)
     yield from _BY_REGISTER.get(registry_code, _unknown_deductibility)(lister)
 
 
-def _of_the_irs(status_report: NumberStatus) -> Iterator[Step]:
+def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
     for reason in status_report.standing.reasons:
         if reason.step != "listing":  # the register's step says it
-            yield Step(reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts)
+            yield EvaluationStep(
+                reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts
+            )
     listed = status_report.told.get(PUB_78)
     if status_report.standing.reason_for("publication_78") is None and listed is not None and listed.rows:
         yield _step(listed, "publication_78", "pass", "listed", "DEDUCTIBILITY")
 
 
-def lacks_status(registry_code: str, lister: SourceReport) -> bool:
+def lacks_registration_status(registry_code: str, lister: SourceReport) -> bool:
     """Whether being in the file says nothing of being registered now.
 
     Canada's yearly identification table has whoever filed a return for that year.
@@ -45,7 +49,7 @@ def lacks_status(registry_code: str, lister: SourceReport) -> bool:
     return registry_code == "CRA" and "Status" not in lister.first
 
 
-def status_facts(lister: SourceReport) -> dict[str, object]:
+def status_facts_of(lister: SourceReport) -> dict[str, object]:
     """What the source itself says of the status, under its own names."""
     return {name: lister.first[name] for name in _STATUS_FACTS if name in lister.first}
 
@@ -83,18 +87,18 @@ _LATE: Final = ("overdue", "default")
 _INSOLVENT: Final = ("insolvent", "in_administration", "cio_is_dissolved")
 
 
-def _step(reported: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> Step:
+def _step(reported: SourceReport, name: str, verdict: StepVerdict, code: str, *facts: str) -> EvaluationStep:
     seen = {fact: reported.first[fact] for fact in facts if fact in reported.first}
-    return Step(name, verdict, code, reported.source, reported.data_as_of, seen)
+    return EvaluationStep(name, verdict, code, reported.source, reported.data_as_of, seen)
 
 
-def _solvency(reported: SourceReport) -> Step:
+def _solvency(reported: SourceReport) -> EvaluationStep:
     if any(reported.first.get(fact) is True for fact in _INSOLVENT) or reported.first.get("cio_dissolution_notice"):
         return _step(reported, "solvency", "fail", "insolvent", *_INSOLVENT, "cio_dissolution_notice")
     return _step(reported, "solvency", "pass", "no_insolvency", *_INSOLVENT)
 
 
-def _reports(reported: SourceReport, fact: str) -> Step:
+def _reports(reported: SourceReport, fact: str) -> EvaluationStep:
     """Late accounts are no reason to refuse, and something that a person who looks wants to see."""
     stated = str(reported.first.get(fact) or "").lower()
     if not stated:
@@ -105,7 +109,7 @@ def _reports(reported: SourceReport, fact: str) -> Step:
     )
 
 
-def _england_and_wales(reported: SourceReport) -> Iterator[Step]:
+def _england_and_wales(reported: SourceReport) -> Iterator[EvaluationStep]:
     yield _solvency(reported)
     yield _reports(reported, "reporting_status")
     aid = reported.first.get("gift_aid")
@@ -117,17 +121,17 @@ def _england_and_wales(reported: SourceReport) -> Iterator[Step]:
         yield _step(reported, "deductibility", "warn", "no_gift_aid", "gift_aid")
 
 
-def _northern_ireland(reported: SourceReport) -> Iterator[Step]:
+def _northern_ireland(reported: SourceReport) -> Iterator[EvaluationStep]:
     yield _reports(reported, "status")
     yield from _unknown_deductibility(reported)
 
 
-def _australia(reported: SourceReport) -> Iterator[Step]:
+def _australia(reported: SourceReport) -> Iterator[EvaluationStep]:
     """Deductible gift recipients are in another register."""
     yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
 
 
-def _canada(reported: SourceReport) -> Iterator[Step]:
+def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
     """Whoever is registered may write receipts for gifts."""
     if "Status" in reported.first:
         yield _step(reported, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
@@ -135,14 +139,14 @@ def _canada(reported: SourceReport) -> Iterator[Step]:
         yield from _unknown_deductibility(reported)
 
 
-def _netherlands(reported: SourceReport) -> Iterator[Step]:
+def _netherlands(reported: SourceReport) -> Iterator[EvaluationStep]:
     """The list itself is that of bodies whose gifts are deductible."""
     if reported.first.get("in_liquidatie"):
         yield _step(reported, "solvency", "fail", "insolvent", "in_liquidatie")
     yield _step(reported, "deductibility", "pass", "public_benefit")
 
 
-def _france(reported: SourceReport) -> Iterator[Step]:
+def _france(reported: SourceReport) -> Iterator[EvaluationStep]:
     """Being declared says nothing of gifts; being recognised as of public utility does."""
     if reported.first.get("rup_mi"):
         yield _step(reported, "deductibility", "pass", "public_utility", "rup_mi")
@@ -150,11 +154,11 @@ def _france(reported: SourceReport) -> Iterator[Step]:
         yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "nature")
 
 
-def _unknown_deductibility(reported: SourceReport) -> Iterator[Step]:
+def _unknown_deductibility(reported: SourceReport) -> Iterator[EvaluationStep]:
     yield _step(reported, "deductibility", "unknown", "deductibility_not_told")
 
 
-_BY_REGISTER: Final[Mapping[str, Callable[[SourceReport], Iterator[Step]]]] = MappingProxyType(
+_BY_REGISTER: Final[Mapping[str, Callable[[SourceReport], Iterator[EvaluationStep]]]] = MappingProxyType(
     {
         "CCEW": _england_and_wales,
         "CCNI": _northern_ireland,

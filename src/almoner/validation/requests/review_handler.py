@@ -9,9 +9,9 @@ import msgspec
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
 from almoner.validation.requests import service
-from almoner.validation.requests.domain import REJECTION_REASONS, Step, ValidationRequest
+from almoner.validation.requests.domain import REJECTION_REASONS, EvaluationStep, ValidationRequest
 
 
 class RequestReviewHandler:
@@ -22,10 +22,10 @@ class RequestReviewHandler:
         """Why one may be rejected (settled 4)."""
         return REJECTION_REASONS
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the request until the transaction ends; None where there is none."""
         held = await service.find_for_update(tx, ALL_PARTNERS, subject_id)
-        return service.subject_of(held) if held else None
+        return service.review_subject_of(held) if held else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """What was asked, what the last evaluation saw, and what it was handed in with. Raises NotFound."""
@@ -73,14 +73,14 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     """What accepting it would make it."""
     registry = await registries.get(tx, request.registry_id)
     scope = Partner(request.partner_id)
-    found = await organisations.find_by_key(tx, scope, request.registry_id, request.number_key)
+    found = await organisations.find_by_number_key(tx, scope, request.registry_id, request.number_key)
     named = "a new one, seen by this partner alone"
     if found is not None:
         named = f"{tx.ids.text('organisation', found.id)} {found.name}, {found.address or 'no address'}"
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
 
 
-def _step(step: Step) -> EvidenceStep:
+def _step(step: EvaluationStep) -> EvidenceStep:
     return EvidenceStep(
         step.name, step.verdict, step.code, step.source, step.data_as_of, tuple(_text_facts(step.facts))
     )

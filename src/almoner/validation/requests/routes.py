@@ -34,14 +34,14 @@ routes = Routes("Validation requests")
 @routes.get("/v1/validation-requests", key=SECRET, scope="validation_requests:read")
 async def list_validation_requests(call: ApiCall, query: ValidationRequestsQuery) -> ListResponse[ValidationRequestOut]:
     """List validation requests, newest first unless sorted by name."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
-    return call.listing(
+    return call.list_response(
         page,
         rows,
         total,
         lambda row: request_out(call.tx, row),
-        lambda row: service.position_of(row, query.sort),
+        lambda row: service.cursor_position_of(row, query.sort),
     )
 
 
@@ -83,10 +83,10 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
     async with call.db.read() as tx:
         dossier = await dossiers.load_dossier(tx, call.partner, id)
         if wanted != PDF:
-            return RawResponse(dossiers.signed_json(tx, dossier))
+            return RawResponse(dossiers.build_signed_json(tx, dossier))
     name = call.db.deployment.ids.text("validationrequest", id)
     call.answer_headers["Content-Disposition"] = f'attachment; filename="dossier-{name}.pdf"'
-    return RawResponse(await dossier_pdf.signed_pdf(call.db.deployment, dossier), PDF)
+    return RawResponse(await dossier_pdf.build_signed_pdf(call.db.deployment, dossier), PDF)
 
 
 @routes.post(

@@ -19,7 +19,7 @@ from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import register_rules
-from almoner.validation.requests.domain import NonprofitDetails, Outcome, Step
+from almoner.validation.requests.domain import EvaluationOutcome, EvaluationStep, NonprofitDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class RequestFacts:
 class RulesResult:
     """What the steps came to. ``agreement``: of the names, with the addresses where both tell one; None without any."""
 
-    steps: tuple[Step, ...]
-    outcome: Outcome
+    steps: tuple[EvaluationStep, ...]
+    outcome: EvaluationOutcome
     agreement: float | None
 
 
@@ -86,7 +86,7 @@ def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     return RulesResult(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
 
 
-def _outcome(steps: Sequence[Step]) -> Outcome:
+def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
     listed = any(step.name == "register" and step.verdict == "pass" for step in steps)
     reasons = [
         step.code
@@ -95,72 +95,72 @@ def _outcome(steps: Sequence[Step]) -> Outcome:
         or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown") and step.code != _OLD_DATA)
         or (step.name == "identifier" and step.verdict == "warn" and not listed)
     ]
-    return Outcome("review", tuple(dict.fromkeys(reasons))) if reasons else Outcome("accept")
+    return EvaluationOutcome("review", tuple(dict.fromkeys(reasons))) if reasons else EvaluationOutcome("accept")
 
 
-def _identifier(seen: RequestFacts) -> Step:
+def _identifier(seen: RequestFacts) -> EvaluationStep:
     check = seen.check
     facts = {"given": seen.asked.registry_number, "written": check.formatted, "reason": check.reason}
     if check.hints:
         facts["hints"] = "; ".join(check.hints)
     if check.verdict == "ok":
-        return Step("identifier", "pass", "well_formed", seen.registry.code, facts=facts)
-    return Step("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
+        return EvaluationStep("identifier", "pass", "well_formed", seen.registry.code, facts=facts)
+    return EvaluationStep("identifier", "warn", check.verdict, seen.registry.code, facts=facts)
 
 
-def _register(seen: RequestFacts) -> Step:
+def _register(seen: RequestFacts) -> EvaluationStep:
     lister, listed = seen.legal_status.listing, seen.listed
     facts: dict[str, object] = {"register": seen.registry.code, "number": seen.check.formatted}
     if lister is None or lister.data_as_of is None:
-        return Step("register", "unknown", "register_not_loaded", facts=facts)
+        return EvaluationStep("register", "unknown", "register_not_loaded", facts=facts)
     reported = lister.source, lister.data_as_of
     if listed is not None and lister.rows:
         facts |= {"name": listed.name, "other_names": list(listed.other_names), "address": listed.address}
-        return Step("register", "pass", "listed", *reported, facts)
+        return EvaluationStep("register", "pass", "listed", *reported, facts)
     if listed is not None and any(source.code for source in listed.sources):
         facts |= {"name": listed.name}
-        return Step("register", "fail", "no_longer_listed", *reported, facts)
+        return EvaluationStep("register", "fail", "no_longer_listed", *reported, facts)
     if seen.parts and (missing := registries_domain.missing_parts(seen.registry.code, seen.parts)):
         facts |= {"loaded_parts": ", ".join(seen.parts), "missing_parts": len(missing)}
-        return Step("register", "unknown", "partly_loaded", *reported, facts)
-    return Step("register", "fail", _NOT_LISTED, *reported, facts)
+        return EvaluationStep("register", "unknown", "partly_loaded", *reported, facts)
+    return EvaluationStep("register", "fail", _NOT_LISTED, *reported, facts)
 
 
-def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[Step]:
+def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
     """Whether the data that list it may decide: who reads them, and how old they are."""
     lister = seen.legal_status.listing
     if lister is None or lister.data_as_of is None or not lister.rows:
-        yield Step("source", "not_applicable", _NOT_LISTED)
-        yield Step("age", "not_applicable", _NOT_LISTED)
+        yield EvaluationStep("source", "not_applicable", _NOT_LISTED)
+        yield EvaluationStep("age", "not_applicable", _NOT_LISTED)
         return
     reported = lister.source, lister.data_as_of
     if lister.unverified:
-        yield Step("source", "warn", "unverified_source", *reported)
+        yield EvaluationStep("source", "warn", "unverified_source", *reported)
     else:
-        yield Step("source", "pass", "verified_source", *reported)
+        yield EvaluationStep("source", "pass", "verified_source", *reported)
     age, usual = seen.now - lister.data_as_of, register_rules.usual_data_age(seen.registry.code)
     facts: dict[str, object] = {"dataAgeDays": age.days, "usualDays": usual.days}
     if rules.max_age is not None:
         facts["greatestDays"] = rules.max_age.days
     if rules.max_age is not None and age > rules.max_age:
-        yield Step("age", "warn", "stale_data", *reported, facts)
+        yield EvaluationStep("age", "warn", "stale_data", *reported, facts)
     elif age > usual:
-        yield Step("age", "warn", _OLD_DATA, *reported, facts)
+        yield EvaluationStep("age", "warn", _OLD_DATA, *reported, facts)
     else:
-        yield Step("age", "pass", "recent_data", *reported, facts)
+        yield EvaluationStep("age", "pass", "recent_data", *reported, facts)
 
 
-def _status(seen: RequestFacts) -> Step:
+def _status(seen: RequestFacts) -> EvaluationStep:
     listed, lister = seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
-        return Step("status", "not_applicable", _NOT_LISTED)
+        return EvaluationStep("status", "not_applicable", _NOT_LISTED)
     reported = lister.source, lister.data_as_of
-    facts = register_rules.status_facts(lister)
+    facts = register_rules.status_facts_of(lister)
     if not listed.active:
-        return Step("status", "fail", listed.inactive_reason or "removed", *reported, facts)
-    if register_rules.lacks_status(seen.registry.code, lister):
-        return Step("status", "unknown", "status_not_told", *reported, facts)
-    return Step("status", "pass", "active", *reported, facts)
+        return EvaluationStep("status", "fail", listed.inactive_reason or "removed", *reported, facts)
+    if register_rules.lacks_registration_status(seen.registry.code, lister):
+        return EvaluationStep("status", "unknown", "status_not_told", *reported, facts)
+    return EvaluationStep("status", "pass", "active", *reported, facts)
 
 
 def _agreement(seen: RequestFacts) -> PartyAgreement | None:
@@ -207,10 +207,10 @@ def _source_of(seen: RequestFacts) -> tuple[str | None, datetime | None]:
     return (lister.source, lister.data_as_of) if lister else (None, None)
 
 
-def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Step:
+def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> EvaluationStep:
     """Where addresses agree too, names need be no more than likely the same."""
     if agreement is None or seen.listed is None:
-        return Step("name", "not_applicable", _NOT_LISTED)
+        return EvaluationStep("name", "not_applicable", _NOT_LISTED)
     source, day = _source_of(seen)
     enough = min(matching.LIKELY_SCORE, rules.threshold) if _has_addresses(seen) else rules.threshold
     facts: dict[str, object] = {
@@ -223,11 +223,11 @@ def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: Acceptanc
     if agreement.vetoes:
         facts["vetoes"] = list(agreement.vetoes)
     if agreement.name >= enough and not agreement.vetoes:
-        return Step("name", "pass", "name_agrees", source, day, facts)
-    return Step("name", "fail", "name_disagrees", source, day, facts)
+        return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
+    return EvaluationStep("name", "fail", "name_disagrees", source, day, facts)
 
 
-def _script_steps(seen: RequestFacts) -> Iterator[Step]:
+def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     """A name whose letters look like others: it may agree with the register's and read as another (confusables).
 
     Nor may it hold what nobody sees. What the register itself writes so is no trick; nor is a name wholly in another
@@ -240,25 +240,25 @@ def _script_steps(seen: RequestFacts) -> Iterator[Step]:
     new = scripts_of(" ".join(strange)) - scripts_of(" ".join(known))
     facts: dict[str, object] = {"scripts": sorted(scripts_of(seen.asked.name))}
     if unseen := hidden_characters(" ".join(strange)):
-        yield Step("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
+        yield EvaluationStep("letters", "fail", "hidden_characters", source, day, facts | {"hidden": unseen})
     elif seen.listed is None:
         return
     elif any(len(scripts_of(word)) > 1 for word in strange) or (new and len(scripts_of(seen.asked.name)) > 1):
-        yield Step("letters", "fail", "mixed_scripts", source, day, facts)
+        yield EvaluationStep("letters", "fail", "mixed_scripts", source, day, facts)
     elif new:
-        yield Step("letters", "warn", "other_script", source, day, facts)
+        yield EvaluationStep("letters", "warn", "other_script", source, day, facts)
     else:
-        yield Step("letters", "pass", "one_script", source, day, facts)
+        yield EvaluationStep("letters", "pass", "one_script", source, day, facts)
 
 
-def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Iterator[Step]:
+def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
     """An address that is given has to be near enough to the register's to leave the name as good as it is."""
     if agreement is None or seen.listed is None:
         return
     source, day = _source_of(seen)
     facts: dict[str, object] = {"listed": seen.listed.address}
     if not _has_addresses(seen):
-        yield Step("address", "unknown", "no_address_to_compare", source, day, facts)
+        yield EvaluationStep("address", "unknown", "no_address_to_compare", source, day, facts)
         return
     facts |= {
         "score": round(agreement.score, 4),
@@ -266,27 +266,27 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
         "parts": [_part_fact(part) for part in agreement.parts if part.finding in _PLACES],
     }
     if agreement.score >= rules.threshold:
-        yield Step("address", "pass", "address_agrees", source, day, facts)
+        yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
     else:
-        yield Step("address", "fail", "address_disagrees", source, day, facts)
+        yield EvaluationStep("address", "fail", "address_disagrees", source, day, facts)
 
 
 def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _namesakes(seen: RequestFacts) -> Iterator[Step]:
+def _namesakes(seen: RequestFacts) -> Iterator[EvaluationStep]:
     """A name that others have too tells less; which of them is meant, the number says."""
     if seen.listed is not None:
         source, day = _source_of(seen)
         facts = {"others": seen.namesakes}
         if seen.namesakes:
-            yield Step("namesakes", "warn", "common_name", source, day, facts)
+            yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)
         else:
-            yield Step("namesakes", "pass", "unique_name", source, day, facts)
+            yield EvaluationStep("namesakes", "pass", "unique_name", source, day, facts)
 
 
-def _claim_steps(seen: RequestFacts) -> Iterator[Step]:
+def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     """What else the partner said, beside what the register says of it."""
     asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
@@ -296,15 +296,15 @@ def _claim_steps(seen: RequestFacts) -> Iterator[Step]:
         agrees = asked.usa_group_exempt == bool(listed.usa_group_exempt)
         facts = {"claimed": asked.usa_group_exempt, "listed": listed.usa_group_exempt}
         code = "group_exemption_agrees" if agrees else "group_exemption_differs"
-        yield Step("group_claim", "pass" if agrees else "warn", code, *reported, facts)
+        yield EvaluationStep("group_claim", "pass" if agrees else "warn", code, *reported, facts)
     known = [host for site in listed.websites if (host := _host(site))]
     site_facts = {"given": asked.website, "listed": list(listed.websites)}
     if not known:
-        yield Step("website", "unknown", "no_website_listed", *reported, site_facts)
+        yield EvaluationStep("website", "unknown", "no_website_listed", *reported, site_facts)
     elif _host(asked.website) in known:
-        yield Step("website", "pass", "same_website", *reported, site_facts)
+        yield EvaluationStep("website", "pass", "same_website", *reported, site_facts)
     else:
-        yield Step("website", "warn", "other_website", *reported, site_facts)
+        yield EvaluationStep("website", "warn", "other_website", *reported, site_facts)
 
 
 def _host(address: str) -> str:

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso, iso_or_none
-from almoner.nonprofits.organisations.domain import OrganisationType, search_terms
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
+from almoner.nonprofits.organisations.domain import OrganisationType, extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import (
     CountryCode,
@@ -47,7 +47,7 @@ class ValidationRequestsQuery(PageQuery):
 
 def filters_of(query: ValidationRequestsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = search_terms(query.query) or (_NEVER,) if query.query else ()
+    words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.start_date, query.end_date)
 
 
@@ -189,10 +189,10 @@ def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
         "postal": asked.postal,
         "website": asked.website,
         "country_code": asked.country_code,
-        "created_at": iso(request.created_at),
-        "deleted_at": iso_or_none(request.deleted_at),
-        "accepted_at": iso_or_none(request.accepted_at),
-        "rejected_at": iso_or_none(request.rejected_at),
+        "created_at": iso_timestamp(request.created_at),
+        "deleted_at": iso_timestamp_or_none(request.deleted_at),
+        "accepted_at": iso_timestamp_or_none(request.accepted_at),
+        "rejected_at": iso_timestamp_or_none(request.rejected_at),
         "rejection_reason": request.rejection_reason,
         "rejection_reason_code": request.rejection_reason_code,
         "usa_group_exempt": asked.usa_group_exempt,
@@ -204,6 +204,6 @@ def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> Val
         id=tx.ids.text(documents.TYPE, document.id),
         validation_request_id=tx.ids.text("validationrequest", request.id),
         url=documents.download_url(tx, document),
-        created_at=iso(document.created_at),
-        deleted_at=iso_or_none(document.deleted_at),
+        created_at=iso_timestamp(document.created_at),
+        deleted_at=iso_timestamp_or_none(document.deleted_at),
     )

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import search_text
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
@@ -24,7 +24,7 @@ from almoner.platform.jobs.queue import NewJob
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
 from almoner.validation.requests import domain, schemas, store, store_evidence, triggers
 from almoner.validation.requests.domain import (
     Evaluation,
@@ -42,7 +42,7 @@ Scope = Partner | AllPartners
 
 EVALUATE: Final = "validation_requests.evaluate"
 REEVALUATE_PENDING: Final = "validation_requests.reconsider"
-_AT_ONCE: Final = 1000
+_BATCH_SIZE: Final = 1000
 
 
 async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> ValidationRequest:
@@ -51,8 +51,8 @@ async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Validatio
     assert check.key is not None, "a number that has no key is refused"
     made = domain.new_request(tx.new_id(), partner.id, asked, registry.id, check.key, tx.now)
     await store.insert(tx, partner, made)
-    then = triggers.action_of(asked.name) if tx.deployment.sandbox else None
-    await queue.enqueue(
+    then = triggers.sandbox_action_of(asked.name) if tx.deployment.sandbox else None
+    await queue.enqueue_job(
         tx, EVALUATE, {"request": str(made.id), "occasion": "created", "then": then}, unique=str(made.id)
     )
     return made
@@ -60,7 +60,7 @@ async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Validatio
 
 async def _identify_registry(tx: Tx, asked: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
     """The registry that is named, and its check of the identifier: of several the first that could have given it."""
-    named = await registries.find_matching(tx, asked.registry_name, asked.country_code)
+    named = await registries.list_matching(tx, asked.registry_name, asked.country_code)
     if not named:
         there_are = ", ".join(one.code for one in await registries.list_by_country(tx, asked.country_code)) or "none"
         raise RegistryNotFound(
@@ -77,7 +77,9 @@ async def _identify_registry(tx: Tx, asked: NonprofitDetails) -> tuple[Registry,
     raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.hints)
 
 
-async def correct_number(tx: Tx, scope: Scope, request_id: UUID, registry_name: str, number: str) -> ValidationRequest:
+async def correct_registry_number(
+    tx: Tx, scope: Scope, request_id: UUID, registry_name: str, number: str
+) -> ValidationRequest:
     """Look another number or register up, while nobody has decided; what was given before is kept.
 
     Raises NotFound, InvalidState, UnchangedCorrection, RegistryNotFound, InvalidRegistryId.
@@ -89,10 +91,12 @@ async def correct_number(tx: Tx, scope: Scope, request_id: UUID, registry_name: 
     assert check.key is not None, "a number that has no key is refused"
     corrected = held.with_correction(registry.id, registry_name, number, check.key, tx.now)
     await store.store_correction(tx, held, corrected)
-    await reviews.withdraw(tx, subject_of(held))  # who decides now would decide on what was found of another number
+    await reviews.withdraw_review(
+        tx, review_subject_of(held)
+    )  # who decides now would decide on what was found of another number
     payload = {"request": str(held.id), "occasion": "corrected", "then": None}
     # Of its own: a look that is under way, or due, is at what was given before.
-    await queue.enqueue(tx, EVALUATE, payload, unique=f"{held.id} {corrected.corrections}")
+    await queue.enqueue_job(tx, EVALUATE, payload, unique=f"{held.id} {corrected.corrections}")
     return corrected
 
 
@@ -121,11 +125,11 @@ async def find_accepted(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Va
     Raises RegistryNotFound, InvalidRegistryId.
     """
     registry, check = await _identify_registry(tx, asked)
-    if check.key is None or (tx.deployment.sandbox and triggers.action_of(asked.name)):
+    if check.key is None or (tx.deployment.sandbox and triggers.sandbox_action_of(asked.name)):
         return None
-    name = search_text(asked.name)
+    name = normalise_search_text(asked.name)
     before = await store.list_accepted(tx, partner, registry.id, check.key)
-    return next((request for request in before if search_text(request.details.name) == name), None)
+    return next((request for request in before if normalise_search_text(request.details.name) == name), None)
 
 
 async def list_page(
@@ -148,14 +152,14 @@ async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list
     return [replace(request, documents=tuple(found.get(request.id, ()))) for request in requests]
 
 
-def position_of(request: ValidationRequest, sort: Sort) -> Position:
+def cursor_position_of(request: ValidationRequest, sort: Sort) -> Position:
     """Where a request stands in a list that is sorted so."""
-    return store.position_of(request, sort)
+    return store.cursor_position_of(request, sort)
 
 
-def subject_of(request: ValidationRequest) -> Subject:
+def review_subject_of(request: ValidationRequest) -> ReviewSubject:
     """What is reviewed."""
-    return Subject("validation_request", request.id, request.partner_id)
+    return ReviewSubject("validation_request", request.id, request.partner_id)
 
 
 async def attach_document(tx: Tx, partner: Partner, request_id: UUID, upload: StoredFile) -> ValidationRequest:
@@ -175,7 +179,7 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
         await store.attach_document(tx, partner, request_id, document_id)
 
 
-def api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
+def build_api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)
 
@@ -186,22 +190,28 @@ async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> 
     Raises NotFound, InvalidState.
     """
     held = await _lock(tx, scope, request_id)
-    held.ensure_may_become("accepted")
-    found = await organisations.find_or_create_own(tx, Partner(held.partner_id), domain.unlisted_organisation_of(held))
-    return await _store_decision(tx, held.accepted(found.id, found.types, tx.now), decision)
+    held.ensure_transition_allowed("accepted")
+    found = await organisations.find_or_create_unlisted(
+        tx, Partner(held.partner_id), domain.unlisted_organisation_of(held)
+    )
+    return await _store_decision(tx, held.with_acceptance(found.id, found.types, tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
     """Reject, for the reason of the decision. Raises NotFound, InvalidState."""
     held = await _lock(tx, scope, request_id)
-    return await _store_decision(tx, held.rejected(domain.rejection_reason_of(decision.reason_code), tx.now), decision)
+    return await _store_decision(
+        tx, held.with_rejection(domain.parse_rejection_reason(decision.reason_code), tx.now), decision
+    )
 
 
-async def reverse(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
+async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Decision) -> ValidationRequest:
     """Accept what was rejected, as an appeal has shown; told as every acceptance. Raises NotFound, InvalidState."""
     held = await _lock(tx, scope, request_id)
-    found = await organisations.find_or_create_own(tx, Partner(held.partner_id), domain.unlisted_organisation_of(held))
-    return await _store_decision(tx, held.reversed(found.id, found.types, tx.now), decision)
+    found = await organisations.find_or_create_unlisted(
+        tx, Partner(held.partner_id), domain.unlisted_organisation_of(held)
+    )
+    return await _store_decision(tx, held.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
 async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
@@ -211,16 +221,16 @@ async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
 
 async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
     """The last evaluation of a request as it is now; None before the first, and right after a correction."""
-    return await store_evidence.find_latest(tx, ALL_PARTNERS, request_id)
+    return await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, request_id)
 
 
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
-    found = await store.list_pending(tx, ALL_PARTNERS, registry_id, after, _AT_ONCE)
+    found = await store.list_pending(tx, ALL_PARTNERS, registry_id, after, _BATCH_SIZE)
     payload = {"occasion": "register_loaded", "then": None}
     jobs = [NewJob(EVALUATE, {"request": str(one), **payload}, unique=str(one)) for one in found]
-    await queue.enqueue_all(tx, jobs)
-    return found[-1] if len(found) == _AT_ONCE else None
+    await queue.enqueue_jobs(tx, jobs)
+    return found[-1] if len(found) == _BATCH_SIZE else None
 
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
@@ -247,8 +257,8 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: Decision
     """Store a decision that was made under the lock, and tell it."""
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
-    await reviews.record_decision(tx, subject_of(decided), decision)
-    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], api_record(tx, decided))
+    await reviews.record_decision(tx, review_subject_of(decided), decision)
+    await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], build_api_record(tx, decided))
     reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit(tx, decided.partner_id, domain.DECIDED, reported)
     return decided

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, search_text
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters, lists
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -57,10 +57,10 @@ async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
         new.registry_id,
         new.number_key,
         new.created_at,
-        search_text(new.details.name),
+        normalise_search_text(new.details.name),
         *astuple(new.details),
     )
-    await counters.add_to_total(tx, partner, _LIST, 1)
+    await counters.add_to_list_total(tx, partner, _LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
@@ -125,7 +125,7 @@ async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
             decided.accepted_at,
             decided.rejected_at,
             tx.now,
-            REQUEST.sources_of(decided.status),
+            REQUEST.source_states_of(decided.status),
         )
     )
 
@@ -189,7 +189,7 @@ async def list_page(
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     keys = "search_name, id" if sort == "name" else "id"
     if page_.position is None:
         after = "$2::uuid is null and $3::text is null"
@@ -237,9 +237,9 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
     return " and ".join(conditions), values
 
 
-def position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:
+def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:
     """Where a request stands in its list."""
-    return (search_text(request.details.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
+    return (normalise_search_text(request.details.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
 
 
 async def list_pending(tx: Tx, _: AllPartners, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:

@@ -9,10 +9,10 @@ import msgspec
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Tx
-from almoner.validation.requests.domain import Evaluation, Outcome, Step, StepVerdict
+from almoner.validation.requests.domain import Evaluation, EvaluationOutcome, EvaluationStep, StepVerdict
 
 
-async def insert(tx: Tx, request_id: UUID, made: Evaluation) -> None:
+async def insert_evaluation(tx: Tx, request_id: UUID, made: Evaluation) -> None:
     """Keep an evaluation with its steps, and how many corrections of its request it has seen."""
     await tx.execute(
         """
@@ -73,7 +73,7 @@ async def list_evaluations(tx: Tx, _: AllPartners, request_id: UUID) -> list[Eva
     return [_evaluation(row) for row in rows]
 
 
-async def find_latest(tx: Tx, _: AllPartners, request_id: UUID) -> Evaluation | None:
+async def find_latest_evaluation(tx: Tx, _: AllPartners, request_id: UUID) -> Evaluation | None:
     """The last evaluation of a request as it is now; None before the first, and right after a correction."""
     row = await tx.fetchrow(
         f"""
@@ -89,7 +89,7 @@ def _evaluation(row: Record) -> Evaluation:
     return Evaluation(
         id=row["id"],
         occasion=row["occasion"],
-        outcome=Outcome(row["outcome"], tuple(row["reasons"])),
+        outcome=EvaluationOutcome(row["outcome"], tuple(row["reasons"])),
         steps=tuple(_step(*step) for step in row["steps"] or ()),
         agreement=row["agreement"],
         threshold=row["threshold"],
@@ -100,6 +100,6 @@ def _evaluation(row: Record) -> Evaluation:
 
 def _step(
     name: str, verdict: StepVerdict, code: str, source: str | None, data_as_of: str | None, facts: Mapping[str, object]
-) -> Step:
+) -> EvaluationStep:
     dated = datetime.fromisoformat(data_as_of) if data_as_of else None
-    return Step(name, verdict, code, source, dated, facts)
+    return EvaluationStep(name, verdict, code, source, dated, facts)

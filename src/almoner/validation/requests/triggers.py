@@ -20,6 +20,6 @@ ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 )
 
 
-def action_of(name: str) -> Action | None:
+def sandbox_action_of(name: str) -> Action | None:
     """What the name asks for; None for every other name."""
     return ACTIONS.get(name)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "deliveries.have_jobs",
         "A delivery that waits for its next attempt has a job that makes it",
         "Let the event be sent again: POST /v1/events/{id}/resend, and find out what removed the job",

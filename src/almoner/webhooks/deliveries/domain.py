@@ -23,7 +23,7 @@ DELIVERY: Final = Lifecycle(
     },
 )
 
-OPEN_STATUSES: Final = DELIVERY.sources_of("succeeded")
+OPEN_STATUSES: Final = DELIVERY.source_states_of("succeeded")
 """The statuses in which attempts are still made."""
 
 MAX_RESPONSE_BODY: Final = 1000  # bytes of the receiver's answer
@@ -102,13 +102,13 @@ def evaluate_attempt(
         return AttemptResult("succeeded")
     if attempt.status_code == HTTP_GONE:
         return AttemptResult("failed", suspend=True)
-    due = schedule_retry(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
+    due = next_retry_at(attempt.number, first_attempt_at, attempt.started_at, retry_after, jitter)
     if due is None or due > created_at + EXPIRES_AFTER:
         return AttemptResult("failed")
     return AttemptResult("pending", due)
 
 
-def schedule_retry(
+def next_retry_at(
     number: int, first_at: datetime, last_at: datetime, retry_after: timedelta | None, jitter: float
 ) -> datetime | None:
     """When to try again after attempt ``number`` failed; None after the last (W2, W3)."""

@@ -20,15 +20,18 @@ from almoner.webhooks.deliveries.store import AttemptOutcome, DueDelivery
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import WebhookSubscription
 
-reactions = (Reaction(EVERY_TYPE, service.fan_out),)
+reactions = (Reaction(EVERY_TYPE, service.fan_out_events),)
 
 schedules: Final = (
     Schedule(
-        "webhooks.forget_attempts", service.next_attempt_deletion, service.delete_old_attempts, every=timedelta(days=1)
+        "webhooks.forget_attempts",
+        service.next_attempt_deletion_at,
+        service.delete_old_attempts,
+        every=timedelta(days=1),
     ),
     Schedule(
         "webhooks.forget_deliveries",
-        service.next_delivery_deletion,
+        service.next_delivery_deletion_at,
         service.delete_old_deliveries,
         every=timedelta(days=1),
     ),
@@ -91,7 +94,7 @@ class DeliveryWorker:
         started_at, real_now = clock.now(), clock.real_now()
         event_id = self._db.deployment.ids.text("event", due.event_id)
         secrets = receiver.signing_secrets(started_at)
-        headers = signatures.signed_headers(secrets, event_id, due.sequence, real_now, body)
+        headers = signatures.signature_headers(secrets, event_id, due.sequence, real_now, body)
         started = monotonic()
         answer: OutboundResponse | None = None
         error = None
@@ -114,7 +117,7 @@ class DeliveryWorker:
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
-            found = await store.load_due(tx, ALL_PARTNERS, delivery_ids)
+            found = await store.load_due_deliveries(tx, ALL_PARTNERS, delivery_ids)
             receivers = await subscriptions.find_active(tx, {due.subscription_id for due in found.values()})
         return [
             _LoadedDelivery(due, receivers.get(due.subscription_id)) if (due := found.get(delivery_id)) else None

@@ -35,9 +35,9 @@ async def list_webhook_deliveries(
 
     Deliveries are kept for 90 days, their attempts for 30.
     """
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, id, page, query.status)
-    return call.listing(page, rows, total, lambda row: delivery_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: delivery_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/webhook-subscriptions/{id}/test", key=SECRET, scope="webhooks:write", errors=(Suspended,))
@@ -53,14 +53,16 @@ async def replay_webhook_events(call: ApiCall, id: SubscriptionId, body: ReplayI
     At most 10,000 events that began at most 30 days ago, of the types that the subscription names.
     """
     return ScheduledOut(
-        await service.replay(call.tx, call.partner, id, body.start_date, body.end_date, failed_only=body.failed_only)
+        await service.replay_events(
+            call.tx, call.partner, id, body.start_date, body.end_date, failed_only=body.failed_only
+        )
     )
 
 
 @routes.post("/v1/events/{id}/resend", key=SECRET, scope="webhooks:write", errors=(UnknownSubscription,))
 async def resend_event(call: ApiCall, id: EventId, body: ResendIn) -> ScheduledOut:
     """Send an event again, with the same id and bytes, to one subscription or to all that listen to its type."""
-    return ScheduledOut(await service.resend(call.tx, call.partner, id, body.webhook_subscription_id))
+    return ScheduledOut(await service.resend_event(call.tx, call.partner, id, body.webhook_subscription_id))
 
 
 @routes.get("/v1/webhook-source-addresses", key=NO_KEY, tx=None)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import DayOrMoment, PageQuery, RequestBody, ResponseRecord, WindowEnd
@@ -89,16 +89,16 @@ def delivery_out(tx: Tx, delivery: Delivery) -> DeliveryOut:
         reason=delivery.reason,
         status=delivery.status,
         attempts=[_attempt_out(attempt) for attempt in delivery.attempts],
-        next_attempt_at=iso_or_none(delivery.next_attempt_at),
-        created_at=iso(delivery.created_at),
-        finished_at=iso_or_none(delivery.finished_at),
+        next_attempt_at=iso_timestamp_or_none(delivery.next_attempt_at),
+        created_at=iso_timestamp(delivery.created_at),
+        finished_at=iso_timestamp_or_none(delivery.finished_at),
     )
 
 
 def _attempt_out(attempt: Attempt) -> AttemptOut:
     return AttemptOut(
         number=attempt.number,
-        attempted_at=iso(attempt.started_at),
+        attempted_at=iso_timestamp(attempt.started_at),
         duration_ms=attempt.duration_ms,
         status_code=attempt.status_code,
         error=attempt.error,

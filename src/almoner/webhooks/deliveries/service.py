@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
@@ -44,7 +44,7 @@ MAX_REPLAY_AGE: Final = timedelta(days=30)
 _BATCH: Final = 1000
 
 
-async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
+async def fan_out_events(tx: Tx, happened: Sequence[Event]) -> None:
     """Begin a delivery of each numbered event to every subscription that wants it."""
     partners = {event.partner_id for event in happened if event.partner_id is not None}
     listening = await subscriptions.list_listeners(tx, partners)
@@ -59,7 +59,7 @@ async def fan_out(tx: Tx, happened: Sequence[Event]) -> None:
     )
 
 
-async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
+async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
     """Deliver an event again: to one subscription, or to all that want its type; how many.
 
     Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
@@ -74,7 +74,7 @@ async def resend(tx: Tx, partner: Partner, event_id: UUID, subscription_text: st
     return sum([await _redeliver(tx, partner, receiver, again, "resend") for receiver in receivers])
 
 
-async def replay(
+async def replay_events(
     tx: Tx,
     partner: Partner,
     subscription_id: UUID,
@@ -95,7 +95,7 @@ async def replay(
     if tx.now - starts > MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
-    found = await events.list_window(tx, partner, EventFilter(None, starts, ends), types, MAX_REPLAYED + 1)
+    found = await events.list_in_window(tx, partner, EventFilter(None, starts, ends), types, MAX_REPLAYED + 1)
     if len(found) > MAX_REPLAYED:
         raise IncorrectParams(f"body.endDate ends a window of more than {MAX_REPLAYED:,} events; ask for a shorter one")
     if failed_only:
@@ -110,7 +110,7 @@ async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> De
     event_id, delivery_id = tx.new_id(), tx.new_id()
     data = {
         "id": tx.ids.text("event", event_id),
-        "createdAt": iso(tx.now),
+        "createdAt": iso_timestamp(tx.now),
         "eventType": TEST_EVENT,
         "eventData": {"webhookSubscriptionId": tx.ids.text("webhooksubscription", subscription_id)},
     }
@@ -131,9 +131,9 @@ async def list_page(
     return await store.list_page(tx, partner, subscription_id, page_, status)
 
 
-async def next_attempt_deletion(tx: Tx) -> datetime | None:
+async def next_attempt_deletion_at(tx: Tx) -> datetime | None:
     """When the first attempt has been kept for 30 days."""
-    started = await store.oldest_attempt(tx, ALL_PARTNERS)
+    started = await store.oldest_attempt_at(tx, ALL_PARTNERS)
     return None if started is None else started + ATTEMPT_RETENTION
 
 
@@ -142,9 +142,9 @@ async def delete_old_attempts(tx: Tx) -> int:
     return await store.delete_old_attempts(tx, ALL_PARTNERS, tx.now - ATTEMPT_RETENTION, _BATCH)
 
 
-async def next_delivery_deletion(tx: Tx) -> datetime | None:
+async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.oldest_ended_delivery(tx, ALL_PARTNERS)
+    created = await store.oldest_ended_delivery_at(tx, ALL_PARTNERS)
     return None if created is None else created + DELIVERY_RETENTION
 
 
@@ -175,7 +175,7 @@ def _answer(outcome: AttemptOutcome) -> ReceiverAnswer:
 
 
 async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
-    await queue.enqueue_all(
+    await queue.enqueue_jobs(
         tx,
         [
             NewJob(EXPIRE, {"subscription": subscription_id.hex}, unique=subscription_id.hex)
@@ -236,7 +236,7 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     if not deliveries:
         return 0
     stored = set(await store.insert(tx, ALL_PARTNERS, deliveries))
-    await queue.enqueue_all(
+    await queue.enqueue_jobs(
         tx,
         [
             NewJob(

@@ -88,7 +88,7 @@ async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[New
     return [row["id"] for row in rows]
 
 
-async def load_due(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
+async def load_due_deliveries(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
     """The deliveries that a worker was given, with the bytes to send: the event's frozen payload (W7)."""
     rows = await tx.fetch(
         """
@@ -184,7 +184,7 @@ async def list_page(
     tx: Tx, partner: Partner, subscription_id: UUID, page_: Page, status: Status | None
 ) -> tuple[list[Delivery], int]:
     """One page of a subscription's deliveries in reading order, with their attempts, and the total (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     matching = _OF_STATUS if status else _OF
     rows = await tx.fetch(
         f"""
@@ -211,7 +211,7 @@ async def list_page(
 # do the attempts.
 
 
-async def oldest_attempt(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_attempt_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first attempt that is kept began."""
     started: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
@@ -237,7 +237,7 @@ async def delete_old_attempts(tx: Tx, _scope: AllPartners, until: datetime, limi
     return int(removed)
 
 
-async def oldest_ended_delivery(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_ended_delivery_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
         "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES

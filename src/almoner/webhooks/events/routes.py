@@ -22,9 +22,9 @@ async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOu
 
     Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is left.
     """
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, query.to_filter())
-    return call.listing(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
+    return call.list_response(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
 
 
 @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")

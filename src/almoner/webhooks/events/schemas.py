@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
@@ -57,7 +57,7 @@ def event_out(tx: Tx, event: SequencedEvent) -> EventOut:
     return EventOut(
         id=tx.ids.text("event", event.id),
         sequence=event.sequence,
-        created_at=iso(event.created_at),
+        created_at=iso_timestamp(event.created_at),
         event_type=event.type,
         event_data=_read(event.payload).data.event_data,
     )

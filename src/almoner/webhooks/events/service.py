@@ -22,8 +22,8 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
     return await store.list_page(tx, partner, page_, filter_)
 
 
-async def list_window(
+async def list_in_window(
     tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
 ) -> list[tuple[UUID, int, str]]:
     """(id, sequence, type) of at most ``limit`` events of a window, the oldest first; ``types`` None for all."""
-    return await store.list_window(tx, partner, filter_, types, limit)
+    return await store.list_in_window(tx, partner, filter_, types, limit)

@@ -99,14 +99,14 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
     """One page of the partner's events by sequence in reading order, and the total, from one snapshot."""
     position = None if page_.position is None else page_.position[0]
     if filter_.matches_all:
-        rows = await tx.fetch(DOWN if page_.reads_down else UP, partner.id, position, page_.limit)
+        rows = await tx.fetch(DOWN if page_.reads_descending else UP, partner.id, position, page_.limit)
     else:
         asked = (filter_.type, filter_.starts, filter_.ends, position, page_.limit)
-        rows = await tx.fetch(MATCHING_DOWN if page_.reads_down else MATCHING_UP, partner.id, *asked)
+        rows = await tx.fetch(MATCHING_DOWN if page_.reads_descending else MATCHING_UP, partner.id, *asked)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_window(
+async def list_in_window(
     tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
 ) -> list[tuple[UUID, int, str]]:
     """(id, sequence, type) of the events of a window, of any of the types; None for all types."""

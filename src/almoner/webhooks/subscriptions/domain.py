@@ -196,21 +196,21 @@ def decode_secret(secret: str) -> bytes:
     return b64decode(secret.removeprefix(SECRET_PREFIX))
 
 
-def rotated_secrets(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
+def previous_secrets_after_rotation(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
     """The replaced secrets once the present one is replaced too: it signs for 24 h more, of the others one is kept."""
     living = [old for old in subscription.previous_secrets if old.until > now]
     return (PreviousSecret(subscription.secret, now + SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
-def event_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
+def event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
     """One sentence for every entry that is no event type."""
     if not events:
         return ["body.events must name at least one event type, or *"]
-    found = ((place, event_problem(event, known)) for place, event in enumerate(events))
+    found = ((place, event_type_problem(event, known)) for place, event in enumerate(events))
     return [f"body.events.{place} {problem}" for place, problem in found if problem]
 
 
-def event_problem(event: str, known: Collection[str]) -> str | None:
+def event_type_problem(event: str, known: Collection[str]) -> str | None:
     """What is wrong with an event type that somebody names, if anything."""
     if event == EVERY_EVENT or event in known:
         return None

@@ -26,9 +26,9 @@ routes = Routes("Webhooks")
 @routes.get("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:read")
 async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -> ListResponse[SubscriptionOut]:
     """List webhook subscriptions, without their secrets."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, query.event, deleted=query.deleted)
-    return call.listing(
+    return call.list_response(
         page, rows, total, lambda row: subscription_out(call.tx, row, secret=False), lambda row: (row.id.bytes,)
     )
 
@@ -48,7 +48,7 @@ async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> Subscri
 @routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def update_webhook_subscription(call: ApiCall, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
-    changed = await service.change(call.tx, call.partner, id, body.url, body.events, body.status)
+    changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status)
     return subscription_out(call.tx, changed)
 
 

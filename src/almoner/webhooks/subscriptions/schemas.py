@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from almoner.kit.patch import UNSET
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord
 from almoner.platform.outbound.addresses import MAX_LENGTH
-from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, event_problem
+from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, event_type_problem
 
 Events = Annotated[
     list[str],
@@ -32,7 +32,7 @@ Url = Annotated[
 
 
 def _known_event_type(event: str) -> str:
-    if found := event_problem(event, EVENT_TYPES):
+    if found := event_type_problem(event, EVENT_TYPES):
         raise ValueError(found)
     return event
 
@@ -99,12 +99,12 @@ def subscription_out(tx: Tx, subscription: WebhookSubscription, *, secret: bool 
         events=list(subscription.events),
         url=subscription.url,
         secret=subscription.secret if secret else None,
-        previous_secret_expires_at=iso_or_none(subscription.previous_secret_expires_at(tx.now)),
+        previous_secret_expires_at=iso_timestamp_or_none(subscription.previous_secret_expires_at(tx.now)),
         status=subscription.status,
         health=subscription.health.status,
-        failing_since=iso_or_none(subscription.health.failing_since),
-        last_success_at=iso_or_none(subscription.health.last_success_at),
-        created_at=iso(subscription.created_at),
-        updated_at=iso_or_none(subscription.updated_at),
-        deleted_at=iso_or_none(subscription.deleted_at),
+        failing_since=iso_timestamp_or_none(subscription.health.failing_since),
+        last_success_at=iso_timestamp_or_none(subscription.health.last_success_at),
+        created_at=iso_timestamp(subscription.created_at),
+        updated_at=iso_timestamp_or_none(subscription.updated_at),
+        deleted_at=iso_timestamp_or_none(subscription.deleted_at),
     )

@@ -84,7 +84,7 @@ async def list_page(
     return await store.list_page(tx, partner, page_, event, deleted=deleted)
 
 
-async def change(
+async def update(
     tx: Tx,
     partner: Partner,
     subscription_id: UUID,
@@ -130,7 +130,10 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
     else:
         secret = domain.encode_secret(os.urandom(domain.SECRET_BYTES))
         changed = replace(
-            before, secret=secret, previous_secrets=domain.rotated_secrets(before, tx.now), updated_at=tx.now
+            before,
+            secret=secret,
+            previous_secrets=domain.previous_secrets_after_rotation(before, tx.now),
+            updated_at=tx.now,
         )
     await store.update(tx, partner, changed)
     return changed
@@ -139,7 +142,7 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Deliver nothing more until the partner resumes it (settled 7 and 11); twice is once."""
     subscription = await store.get_for_update(tx, partner, subscription_id)
-    if subscription is None or not domain.SUBSCRIPTION.allows(subscription.status, "suspended"):
+    if subscription is None or not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
@@ -215,7 +218,7 @@ async def _lock(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubsc
 
 
 def _validate(tx: Tx, url: str, events: Sequence[str]) -> None:
-    found = domain.event_problems(events, outbox.EVENT_TYPES)
+    found = domain.event_type_problems(events, outbox.EVENT_TYPES)
     try:
         addresses.parse_target(url, tx.deployment.receivers)
     except AddressRefused as error:

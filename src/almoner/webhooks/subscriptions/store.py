@@ -136,7 +136,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
 ) -> tuple[list[WebhookSubscription], int]:
     """One page of the partner's subscriptions in reading order, and the total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         with matching as (

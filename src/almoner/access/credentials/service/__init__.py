@@ -5,7 +5,7 @@ ones slow the next). Every function that changes something records it in the aud
 """
 
 from almoner.access.credentials import store
-from almoner.access.credentials.domain import AuditContext, Factors, LastSecondFactor
+from almoner.access.credentials.domain import AuditContext, Factors, LastSecondFactorRequired
 from almoner.access.people.domain import Person
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
@@ -33,15 +33,15 @@ async def record_audit_entry(
 ) -> None:
     """Write an entry about the person into the audit log of their realm."""
     subject = tx.ids.text(person.realm.id_type, person.id)
-    await audit.record(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
+    await audit.record_entry(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
 
 
-async def ensure_other_second_factor(tx: Tx, person: Person, *, authenticator: bool) -> None:
+async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator: bool) -> None:
     """Raises LastSecondFactor when the authenticator app, or a passkey, is the last of who must have one."""
     if requires_second_factor(person):
         held = await store.find_factors(tx, person)
         if not (held.passkeys if authenticator else held.authenticator or held.passkeys > 1):
-            raise LastSecondFactor
+            raise LastSecondFactorRequired
 
 
 async def remove_unusable_recovery_codes(tx: Tx, person: Person) -> None:

@@ -82,7 +82,7 @@ async def has_secret(tx: Tx, person: Person, secret: str) -> bool:
 
 async def remove(tx: Tx, person: Person, by: AuditContext) -> bool:
     """Take the app away; whether there was one in use. Raises LastSecondFactor."""
-    await service.ensure_other_second_factor(tx, person, authenticator=True)
+    await service.ensure_second_factor_remains(tx, person, authenticator=True)
     if not await store.delete_authenticator(tx, person):
         return False
     await service.remove_unusable_recovery_codes(tx, person)

@@ -21,9 +21,9 @@ from almoner.access.credentials.domain import (
     PASSWORD_THROTTLE,
     REFUSAL_LOG_INTERVAL,
     WIDER_NETWORK_THROTTLE,
-    AttemptThrottle,
     AttemptThrottled,
-    is_storable,
+    ThrottlePolicy,
+    is_storable_text,
 )
 from almoner.access.credentials.store import AttemptSlot
 from almoner.access.people.domain import Person, Realm
@@ -61,7 +61,7 @@ class CountedAttempt:
     shared: tuple[AttemptSlot, ...]
 
 
-def source_of(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
+def build_attempt_source(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
     """Where a try comes from; ``before``: the network addresses that the person signed in from."""
     return AttemptSource(address, device, client_network(address) in {client_network(one) for one in before})
 
@@ -72,7 +72,7 @@ async def count_password_attempt(
     """Let a password be tried for a name, which ``person`` has, or nobody. The caller commits. Raises TooSoon."""
     name = await _name_hash(tx, user_name, person)
     own = (realm.id, name, _source_key(source))
-    shared: list[tuple[AttemptSlot, AttemptThrottle]] = []
+    shared: list[tuple[AttemptSlot, ThrottlePolicy]] = []
     if source.device is None:
         everybody = tx.vault.keyed_hash("sign-in-network", b"")
         shared.append(((_ALL_NAMES, everybody, client_network(source.address)), NETWORK_THROTTLE))
@@ -111,9 +111,9 @@ async def should_record_refusal(tx: Tx, realm: Realm, person: Person | None) -> 
     )
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the first try is a day old, or the first challenge over: by real time, told in business time."""
-    tried, challenge = await store.oldest_expiring(tx, ALL_PARTNERS)
+    tried, challenge = await store.oldest_record_times(tx, ALL_PARTNERS)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
     return tx.now + (min(over) - tx.real_now) if over else None
 
@@ -124,16 +124,16 @@ async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def _count_attempt(
-    tx: Tx, own: tuple[AttemptSlot, AttemptThrottle], shared: Sequence[tuple[AttemptSlot, AttemptThrottle]]
+    tx: Tx, own: tuple[AttemptSlot, ThrottlePolicy], shared: Sequence[tuple[AttemptSlot, ThrottlePolicy]]
 ) -> CountedAttempt:
     slots = [own[0], *(slot for slot, _ in shared)]
     limits = [own[1], *(limit for _, limit in shared)]
-    await store.lock_slots(tx, ALL_PARTNERS, slots)
+    await store.lock_attempt_slots(tx, ALL_PARTNERS, slots)
     found = await store.find_attempts(tx, ALL_PARTNERS, slots)
     waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
-    left = [one.remaining_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
+    left = [one.unexpired_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
     await store.store_attempts(tx, ALL_PARTNERS, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 
@@ -144,7 +144,9 @@ def _source_key(source: AttemptSource) -> str:
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
-    folded = await store.fold_name(tx, ALL_PARTNERS, user_name.strip()) if is_storable(user_name) else user_name
+    folded = (
+        await store.casefold_name(tx, ALL_PARTNERS, user_name.strip()) if is_storable_text(user_name) else user_name
+    )
     if person is not None:
         return _person_hash(tx.vault, person)
     return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))

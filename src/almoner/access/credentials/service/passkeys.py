@@ -25,7 +25,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.deployment import BaseUrls
-from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.headers import origin_of_url
 
 Purpose = Literal["add", "use"]
 
@@ -111,7 +111,7 @@ async def verify(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Per
     return person, replace(passkey, count_went_back=True)
 
 
-async def of_person(tx: Tx, person: Person) -> list[Passkey]:
+async def list_of_person(tx: Tx, person: Person) -> list[Passkey]:
     """The person's passkeys, oldest first."""
     return await store.list_passkeys(tx, person)
 
@@ -121,7 +121,7 @@ async def remove(tx: Tx, person: Person, passkey_id: UUID, by: AuditContext) -> 
     found = next((one for one in await store.list_passkeys(tx, person) if one.id == passkey_id), None)
     if found is None:
         raise NoSuchPasskey(tx.ids.text("passkey", passkey_id))
-    await service.ensure_other_second_factor(tx, person, authenticator=False)
+    await service.ensure_second_factor_remains(tx, person, authenticator=False)
     await store.delete_passkey(tx, person, passkey_id)
     await service.remove_unusable_recovery_codes(tx, person)
     await service.record_audit_entry(tx, person, by, "passkey.removed", {"passkey": tx.ids.text("passkey", passkey_id)})
@@ -135,7 +135,7 @@ def relying_party_id(links: BaseUrls) -> str:
 
 def _expected_origin(links: BaseUrls) -> str:
     """Of the pages, as browsers write it; "" where they have none, and passkeys do not work."""
-    return origin_of(links.pages) or ""
+    return origin_of_url(links.pages) or ""
 
 
 def _webauthn() -> ModuleType:

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.access.credentials import domain, hashing, service, store
-from almoner.access.credentials.domain import AuditContext, WeakPassword
+from almoner.access.credentials.domain import AuditContext, PasswordTooWeak
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
 from almoner.platform.crypto import Vault
@@ -32,13 +32,13 @@ class StoredPassword:
     hash: str | None
 
 
-async def find_by_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
+async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> StoredPassword:
     """What is stored of a name; the same two reads whether or not there is such a person."""
-    person = await people.find_by_name(tx, realm, user_name if domain.is_storable(user_name) else "")
+    person = await people.find_by_user_name(tx, realm, user_name if domain.is_storable_text(user_name) else "")
     return StoredPassword(person, await store.find_password(tx, realm, person.id if person else UUID(int=0)))
 
 
-async def of_person(tx: Tx, person: Person) -> StoredPassword:
+async def find_by_person(tx: Tx, person: Person) -> StoredPassword:
     """What is stored of a known person."""
     return StoredPassword(person, await store.find_password(tx, person.realm, person.id))
 
@@ -51,7 +51,7 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
     """
     try:
         typed = domain.normalise_password(password)
-    except WeakPassword:
+    except PasswordTooWeak:
         typed = ""
     owner = known.person.id if known.person else UUID(int=0)
     secret = _secret(vault, owner, typed[: domain.LONGEST_PASSWORD + 1])
@@ -62,7 +62,7 @@ async def verify_password(vault: Vault, known: StoredPassword, password: str, *,
 async def hash_new_password(vault: Vault, person: Person, password: str) -> HashedPassword:
     """A password that the person chose. Call it without a transaction. Raises WeakPassword, SignInOverloaded."""
     chosen = domain.normalise_password(password)
-    domain.check_password(chosen, person.user_name, common_passwords())
+    domain.ensure_strong_password(chosen, person.user_name, common_passwords())
     return HashedPassword(person.id, await hashing.hash_secret(_secret(vault, person.id, chosen)))
 
 
@@ -84,7 +84,7 @@ async def rehash_if_outdated(vault: Vault, known: StoredPassword, password: str)
     return HashedPassword(known.person.id, await hashing.hash_secret(_secret(vault, known.person.id, chosen)))
 
 
-async def store_rehashed(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
+async def store_rehashed_password(tx: Tx, known: StoredPassword, hashed: HashedPassword) -> None:
     """Store what ``renewed`` made, unless the password was changed meanwhile."""
     if known.person is not None and known.hash is not None:
         await store.replace_password_hash(tx, known.person, known.hash, hashed.hash)

@@ -16,10 +16,10 @@ async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
     return codes
 
 
-async def use_code(tx: Tx, person: Person, typed: str) -> bool:
+async def consume_code(tx: Tx, person: Person, typed: str) -> bool:
     """Whether it is one of the person's codes that was not used; it is used up then."""
     code = domain.parse_recovery_code(typed)
-    return code is not None and await store.use_recovery_code(tx, person, _hash(tx, person, code))
+    return code is not None and await store.consume_recovery_code(tx, person, _hash(tx, person, code))
 
 
 def _hash(tx: Tx, person: Person, code: str) -> bytes:

@@ -18,10 +18,10 @@ from almoner.access.members.domain import (
     Group,
     GroupChange,
     GroupMember,
-    LastOwner,
+    LastOwnerRequired,
+    MemberNotInvitable,
     MembershipState,
     NoSuchGroup,
-    NotInvitable,
     OwnerPresence,
     TooManyInvitations,
 )
@@ -63,30 +63,30 @@ async def get_group(tx: Tx, partner: Partner, group_id: UUID, *, with_members: b
     return group
 
 
-async def lock_group(tx: Tx, partner: Partner, group_id: UUID) -> Group:
+async def get_group_for_update(tx: Tx, partner: Partner, group_id: UUID) -> Group:
     """One group without its members, held until the transaction ends. Raises NoSuchGroup."""
-    if (group := await store.lock_group(tx, partner, group_id)) is None:
+    if (group := await store.get_group_for_update(tx, partner, group_id)) is None:
         raise NoSuchGroup(tx.ids.text("group", group_id))
     return group
 
 
 async def list_groups(tx: Tx, partner: Partner, after: UUID | None = None, limit: int = 100) -> list[tuple[Group, int]]:
     """Groups in the order in which they came, from after one of them, each with how many are in it."""
-    return await store.page_of_groups(tx, partner, after, limit)
+    return await store.list_groups(tx, partner, after, limit)
 
 
 async def list_group_members(
     tx: Tx, partner: Partner, group_id: UUID, after: UUID | None = None, limit: int = 100
 ) -> list[GroupMember]:
     """Who is in a group, from after one of them. Nobody where there is no such group."""
-    return await store.page_of_group_members(tx, partner, group_id, after, limit)
+    return await store.list_group_members(tx, partner, group_id, after, limit)
 
 
-async def groups_of(tx: Tx, partner: Partner, people: Iterable[UUID]) -> dict[UUID, list[Group]]:
+async def list_groups_of_people(tx: Tx, partner: Partner, people: Iterable[UUID]) -> dict[UUID, list[Group]]:
     """The groups of each of some people, in one statement, without members; whoever is in none has an empty list."""
     asked = list(people)
     found: dict[UUID, list[Group]] = {person: [] for person in asked}
-    for person, group in await store.groups_of(tx, partner, asked):
+    for person, group in await store.list_groups_of_people(tx, partner, asked):
         found[person].append(group)
     return found
 
@@ -106,12 +106,12 @@ async def update_group(
     return await _update_group(tx, group, profile, people, leave=None)
 
 
-async def add_to_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
+async def add_people_to_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
     """Put people into a locked group, those who are the partner's; whoever is in it already stays once."""
     return await _update_group(tx, group, None, people, leave=())
 
 
-async def remove_from_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
+async def remove_people_from_group(tx: Tx, group: Group, people: Iterable[UUID]) -> GroupChange:
     """Take people out of a locked group; whoever is not in it does not matter."""
     return await _update_group(tx, group, None, (), leave=sorted(set(people)))
 
@@ -125,7 +125,7 @@ async def set_group_role(tx: Tx, partner: Partner, group_id: UUID, role: MemberR
     if role is not None and role not in MEMBER_ROLES:
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
     async with _require_owner(tx, partner):
-        group = await lock_group(tx, partner, group_id)
+        group = await get_group_for_update(tx, partner, group_id)
         mapped = await store.set_group_role(tx, group, role)
     await _record(tx, partner, by, "group.mapped", tx.ids.text("group", group.id), was=group.role, role=role)
     return mapped
@@ -180,7 +180,7 @@ async def check_invitation_address(tx: Tx, partner: Partner, by: AuditContext, e
     if not emails.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address")
     if by.actor.kind == "member":
-        await store.lock_realm(tx, member_realm(partner))
+        await store.lock_realm_for_update(tx, member_realm(partner))
         wrote = ("member.invited", "member.changed")
         if await audit.count_entries(tx, partner.id, wrote, tx.now - DAY, MAX_DAILY_ADDRESSES) >= MAX_DAILY_ADDRESSES:
             raise TooManyInvitations(
@@ -199,16 +199,16 @@ async def resend_invitation(tx: Tx, partner: Partner, by: AuditContext, person_i
     await people.get_for_update(tx, realm, person_id)
     standing = await get(tx, partner, person_id)
     if standing.has_joined:
-        raise NotInvitable(
+        raise MemberNotInvitable(
             f"{standing.person.shown_name} has already signed in and can reset their password on the sign-in page"
         )
     if not standing.person.active:
-        raise NotInvitable(f"{standing.person.shown_name} is deactivated. Reactivate them first")
+        raise MemberNotInvitable(f"{standing.person.shown_name} is deactivated. Reactivate them first")
     if standing.person.email is None:
-        raise NotInvitable(
+        raise MemberNotInvitable(
             f"{standing.person.shown_name} has no email address. Add one first, or ask them to sign in with SSO"
         )
-    if await store.invitations_since(tx, realm, person_id, tx.now - DAY) >= MAX_DAILY_INVITATIONS:
+    if await store.count_invitations_since(tx, realm, person_id, tx.now - DAY) >= MAX_DAILY_INVITATIONS:
         raise TooManyInvitations(
             f"You can send {MAX_DAILY_INVITATIONS} invitations a day to one member. Try again tomorrow"
         )
@@ -227,7 +227,7 @@ async def change_roles(
         person = await people.get_for_update(tx, member_realm(partner), person_id)
         was = (await get(tx, partner, person_id)).granted
         changed = await people.set_granted_roles(tx, person, roles)
-        await security_emails.notify_of_changes(tx, person, changed)
+        await security_emails.notify_of_account_changes(tx, person, changed)
     granted = (await get(tx, partner, person_id)).granted
     await _record(tx, partner, by, "member.roles_changed", _text(tx, person), was=sorted(was), roles=sorted(granted))
     return changed
@@ -262,7 +262,7 @@ async def reset_second_factor(tx: Tx, partner: Partner, by: AuditContext, person
     return person, None if person.email else _invitation_url(tx, person, link)
 
 
-async def disconnect_provider(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
+async def unlink_provider_account(tx: Tx, partner: Partner, by: AuditContext, person_id: UUID) -> Person:
     """End that a member signs in by an account at the provider, and what it said of them.
 
     Raises NoSuchPerson, LastOwner.
@@ -278,7 +278,7 @@ async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUI
     if person.active == active:
         return person
     changed = await people.update_profile(tx, person, {**person.profile, "active": active})
-    await security_emails.notify_of_changes(tx, person, changed)
+    await security_emails.notify_of_account_changes(tx, person, changed)
     await _record(tx, partner, by, "member.activated" if active else "member.deactivated", _text(tx, person))
     return changed
 
@@ -291,19 +291,19 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
     administrator can always add an owner.
     """
     realm = member_realm(partner)
-    await store.lock_realm(tx, realm)
+    await store.lock_realm_for_update(tx, realm)
     before = await store.find_owner_presence(tx, realm)
     yield
     after = await store.find_owner_presence(tx, realm)
     if after < before:
         who = "owner who can sign in" if after is OwnerPresence.INVITED else "owner"
-        raise LastOwner(f"this is the only active {who}. Give someone else the role first")
+        raise LastOwnerRequired(f"this is the only active {who}. Give someone else the role first")
 
 
 async def _record(
     tx: Tx, partner: Partner, by: AuditContext, action: str, subject: str, **details: str | Sequence[str] | None
 ) -> None:
-    await audit.record(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
 
 
 async def _send_invitation(tx: Tx, person: Person) -> str:

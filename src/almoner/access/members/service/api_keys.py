@@ -41,7 +41,7 @@ async def create(
 
 def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool) -> frozenset[str]:
     keys_domain.ensure_known_scopes(scopes)
-    given = keys_domain.scopes_for(kind, scopes)
+    given = keys_domain.granted_scopes(kind, scopes)
     if kind != "scim" and not by_name and (named := sorted(given & NAMED_ONLY)):
         raise ValueError(f"these scopes are not available: {', '.join(named)}")
     return given
@@ -77,4 +77,4 @@ async def revoke(tx: Tx, by: AuditContext, key: ApiKey) -> None:
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
     reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
     subject = tx.ids.text("apikey", key.id)
-    await audit.record(tx, key.partner_id, by.actor, action, subject, address=by.address, details=reported)
+    await audit.record_entry(tx, key.partner_id, by.actor, action, subject, address=by.address, details=reported)

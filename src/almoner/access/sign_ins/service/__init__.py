@@ -17,7 +17,7 @@ from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import domain, store
 from almoner.access.sign_ins.domain import (
     DEVICE_LIFETIME,
-    PROOF_LIFETIME,
+    REAUTHENTICATION_LIFETIME,
     RETENTION,
     Browser,
     EndReason,
@@ -27,7 +27,7 @@ from almoner.access.sign_ins.domain import (
     SignInFailed,
 )
 from almoner.kit.ids import Ids
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import Details
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -49,20 +49,22 @@ async def begin(
     has not used before, but for the very first one.
     """
     secret = _new_secret()
-    ends = tx.real_now + domain.lifetime_of(person.realm).longest
+    ends = tx.real_now + domain.session_lifetime_of(person.realm).longest
     device = domain.device_label(browser.user_agent)
     started = (tx.real_now, authenticated_at or tx.real_now, tx.real_now, ends)
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
     epoch = await store.find_epoch(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
-    first = not await store.recent_addresses(tx, person.realm, person.id, 1)
+    first = not await store.list_recent_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
     by = credentials.own_audit_context(tx, person, browser.address)
     about: Details = {"method": method, "sign_in": _id_text(tx.ids, sign_in.id), "new_device": not known}
     await credentials.record_audit_entry(tx, person, by, "signed_in", about)
     if not known and not first:
-        await security_emails.enqueue_email(tx, person, "new_device", facts=email_facts(tx, browser.address, device))
+        await security_emails.enqueue_email(
+            tx, person, "new_device", facts=request_origin_facts(tx, browser.address, device)
+        )
     return NewSignIn(sign_in, person, secret, _sign_device_cookie(tx, person, epoch))
 
 
@@ -74,25 +76,25 @@ async def find_by_secret(tx: Tx, realm: Realm, secret: str) -> tuple[SignIn, Per
     return await store.find_by_hash(tx, realm, _hash(tx.vault, secret)) if secret else None
 
 
-def is_recently_proved(sign_in: SignIn, real_now: datetime) -> bool:
+def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:
     """Whether the person has proved who they are within ten minutes: asked before secrets and money."""
-    return real_now < sign_in.authenticated_at + PROOF_LIFETIME
+    return real_now < sign_in.authenticated_at + REAUTHENTICATION_LIFETIME
 
 
-async def record_proof(tx: Tx, sign_in: SignIn) -> str:
+async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
     """The person of the sign-in has just proved who they are, in a way that the caller has checked.
 
     Answers the secret for the cookie from now on. The one before opens nothing any more: whoever stole it gains nothing
     by waiting (ASVS 7.2.4).
     """
     secret = _new_secret()
-    await store.record_proof(tx, sign_in, _hash(tx.vault, secret))
+    await store.record_reauthentication(tx, sign_in, _hash(tx.vault, secret))
     return secret
 
 
-async def of_person(tx: Tx, person: Person) -> list[SignIn]:
+async def list_of_person(tx: Tx, person: Person) -> list[SignIn]:
     """The person's sign-ins of the last 90 days, newest first; ``live`` and ``end_reason`` say how they stand."""
-    return await store.of_person(tx, person, MAX_LISTED)
+    return await store.list_of_person(tx, person, MAX_LISTED)
 
 
 async def end(tx: Tx, person: Person, sign_in_id: UUID, because: EndReason, by: AuditContext) -> bool:
@@ -147,14 +149,18 @@ def read_device_cookie(
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def email_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
+def request_origin_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
     """The lines of a mail that say when and where something was done."""
-    return {"When": iso(tx.real_now)[:16].replace("T", " ") + " UTC", "Browser": device, "Network address": address}
+    return {
+        "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
+        "Browser": device,
+        "Network address": address,
+    }
 
 
-async def next_due(tx: Tx) -> datetime | None:
+async def next_deletion_at(tx: Tx) -> datetime | None:
     """When something has been over for 90 days: sign-ins by real time, links by business time; in business time."""
-    sign_in, link = await store.next_expiring(tx, ALL_PARTNERS)
+    sign_in, link = await store.oldest_record_times(tx, ALL_PARTNERS)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 

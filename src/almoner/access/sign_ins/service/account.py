@@ -91,5 +91,5 @@ async def remove_passkey(tx: Tx, person: Person, passkey_id: UUID, browser: Brow
 
 
 async def _notify(tx: Tx, person: Person, kind: Kind, browser: Browser, **values: str) -> None:
-    facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+    facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, kind, values=values, facts=facts)

@@ -47,16 +47,16 @@ def link_token(tx: Tx, link: EmailLink) -> str:
     return tx.vault.page_token(link.purpose, link.id)
 
 
-async def request_reset(tx: Tx, realm: Realm, user_name: str, address: str) -> None:
+async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: str) -> None:
     """Have a new password offered by mail to whoever has this name; the same work whether anybody has."""
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, binding=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
     payload = {"realm": str(realm.id), "name": sealed.hex(), "address": address}
-    await queue.enqueue(tx, RESET_REQUESTED, payload, unique=unique)
+    await queue.enqueue_job(tx, RESET_REQUESTED, payload, unique=unique)
 
 
-async def send_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
+async def send_password_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
     """Mail the link, unless nobody has the name, or may sign in here; at most three in an hour.
 
     Who has no password but a second factor gets it too: with the password, recovery codes let them in when the passkey
@@ -67,7 +67,7 @@ async def send_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
         name = tx.vault.decrypt(bytes.fromhex(payload["name"]), context=_CONTEXT, binding=realm.id.bytes).decode()
     except DecryptionFailed:
         return
-    known = await passwords.find_by_name(tx, realm, name)
+    known = await passwords.find_by_user_name(tx, realm, name)
     person = known.person
     if person is None or not person.active or person.email is None:
         return
@@ -81,7 +81,7 @@ async def send_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
     await credentials.record_audit_entry(tx, person, by, "reset.asked")
 
 
-async def open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
+async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
     """The link of a token, and whose it is. Raises LinkClosed, which says why."""
     link_id = tx.vault.read_page_token(purpose, token)
     found = await store.find_link(tx, ALL_PARTNERS, link_id, purpose) if link_id else None
@@ -92,7 +92,7 @@ async def open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Pe
     return found
 
 
-async def use_link(tx: Tx, link: EmailLink, person: Person) -> None:
+async def consume_link(tx: Tx, link: EmailLink, person: Person) -> None:
     """Use it up, in the transaction of what it was for. Raises LinkClosed.
 
     The person is held first, as by whoever else ends links.
@@ -101,30 +101,30 @@ async def use_link(tx: Tx, link: EmailLink, person: Person) -> None:
         await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
         raise LinkClosed("unknown") from None
-    if not await store.use_link(tx, person, link):
+    if not await store.consume_link(tx, person, link):
         raise LinkClosed("used")
 
 
-async def set_password(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
+async def set_password_by_link(db: Database, token: str, purpose: Purpose, password: str, browser: Browser) -> Person:
     """Choose a password by a link. All sign-ins end, and wrong tries are forgiven.
 
     It opens its own transactions. Raises LinkClosed, WeakPassword, SignInOverloaded.
     """
     async with db.read() as tx:
-        link, person = await open_link(tx, token, purpose)
+        link, person = await get_open_link(tx, token, purpose)
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:
         person = await people.get_for_update(tx, person.realm, person.id)
         if not person.active:
             raise LinkClosed("unknown")
-        await use_link(tx, link, person)
+        await consume_link(tx, link, person)
         by = credentials.own_audit_context(tx, person, browser.address)
         known = purpose == "reset" or await _has_signed_in(tx, person)
         await passwords.store_password(tx, person, hashed, by, how=purpose)
         await service.end_all(tx, person, "password_changed", by)
         await login_attempts.clear_attempts(tx, person)
         if known:
-            facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+            facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
             await security_emails.enqueue_email(tx, person, "password_changed", facts=facts)
     return person
 
@@ -132,7 +132,7 @@ async def set_password(db: Database, token: str, purpose: Purpose, password: str
 async def _has_signed_in(tx: Tx, person: Person) -> bool:
     """Whether there was anything to sign in by, or a sign-in: then somebody else may be choosing the password."""
     held = await credentials.get_factors(tx, person)
-    return held.password or held.second or bool(await store.recent_addresses(tx, person.realm, person.id, 1))
+    return held.password or held.second or bool(await store.list_recent_addresses(tx, person.realm, person.id, 1))
 
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:

@@ -55,7 +55,7 @@ async def sign_in_by_password(
         else:
             await login_attempts.record_success(tx, counted)
             if renewed is not None:
-                await passwords.store_rehashed(tx, known, renewed)
+                await passwords.store_rehashed_password(tx, known, renewed)
             held = await credentials.get_factors(tx, person)
             if held.second:
                 outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
@@ -66,7 +66,7 @@ async def sign_in_by_password(
     return outcome
 
 
-async def sign_in_after_provider(
+async def sign_in_by_provider(
     tx: Tx, person: Person, browser: Browser, *, authenticated_at: datetime, by_two: bool
 ) -> NewSignIn | SecondFactorRequired:
     """Sign in who comes from the partner's provider; whoever has a second factor here is asked for it.
@@ -119,14 +119,16 @@ async def sign_in_by_passkey(
     return entered
 
 
-async def find_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
+async def get_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
     """The second step once more, for its page. Raises TicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)
         return SecondFactorRequired(ticket, person, await credentials.get_factors(tx, person))
 
 
-async def prove_by_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
+async def reauthenticate_by_password(
+    db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser
+) -> str:
     """Prove anew by the password. Answers the secret for the cookie from now on."""
     known, counted, right = await _try_password(db, person.realm, person.user_name, password, browser, signed_in=True)
     secret = None
@@ -136,13 +138,13 @@ async def prove_by_password(db: Database, person: Person, sign_in: SignIn, passw
             await _record_refusal(tx, person.realm, known.person, "password", browser)
         else:
             await login_attempts.record_success(tx, counted)
-            secret = await service.record_proof(tx, sign_in)
+            secret = await service.record_reauthentication(tx, sign_in)
     if secret is None:
         raise SignInFailed
     return secret
 
 
-async def prove_by_code(db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser) -> str:
+async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser) -> str:
     """Prove anew by the authenticator app: for who has no password. Six digits alone are not enough for the others.
 
     Answers the secret for the cookie from now on.
@@ -156,7 +158,7 @@ async def prove_by_code(db: Database, person: Person, sign_in: SignIn, code: str
         held = await credentials.get_factors(tx, person)
         if not held.password and await authenticators.verify_code(tx, person, code):
             await login_attempts.record_success(tx, counted)
-            secret = await service.record_proof(tx, sign_in)
+            secret = await service.record_reauthentication(tx, sign_in)
         else:
             await _record_refusal(tx, person.realm, person, "code", browser)
     if secret is None:
@@ -164,7 +166,7 @@ async def prove_by_code(db: Database, person: Person, sign_in: SignIn, code: str
     return secret
 
 
-async def prove_by_passkey(
+async def reauthenticate_by_passkey(
     db: Database, person: Person, sign_in: SignIn, binding: bytes, answer: str, browser: Browser
 ) -> str:
     """Prove anew by one of the person's own passkeys. Answers the secret for the cookie from now on."""
@@ -174,7 +176,7 @@ async def prove_by_passkey(
             if shown.id != person.id or not shown.active:
                 raise PasskeyRefused("somebody else's passkey")
             await _notify_passkey_copy(tx, person, passkey, browser)
-            return await service.record_proof(tx, sign_in)
+            return await service.record_reauthentication(tx, sign_in)
     except PasskeyRefused as refused:
         async with db.write() as tx:
             await _record_refusal(tx, person.realm, person, "passkey", browser)
@@ -186,7 +188,7 @@ async def _try_password(
 ) -> tuple[StoredPassword, CountedAttempt, bool]:
     """Count a try, and check it: the same work for a name that nobody has."""
     async with db.write() as tx:
-        known = await passwords.find_by_name(tx, realm, user_name)
+        known = await passwords.find_by_user_name(tx, realm, user_name)
         source = await _attempt_source(tx, realm, known.person, browser)
         counted = await login_attempts.count_password_attempt(tx, realm, user_name, known.person, source)
     before = signed_in or source.is_known
@@ -201,7 +203,7 @@ async def _recheck_person(tx: Tx, realm: Realm, known: StoredPassword) -> Person
         person = await people.get_for_update(tx, realm, known.person.id)
     except NoSuchPerson:
         return None
-    now = await passwords.of_person(tx, person)
+    now = await passwords.find_by_person(tx, person)
     return person if person.active and now.hash == known.hash else None
 
 
@@ -217,29 +219,29 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
     """Where a try comes from, and whether the person was there before."""
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
-        await store.recent_addresses(tx, realm, whose, _FAMILIAR),
+        await store.list_recent_addresses(tx, realm, whose, _FAMILIAR),
         await store.find_epoch(tx, realm, whose),
     )
     device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None
-    return login_attempts.source_of(browser.address, device, addresses)
+    return login_attempts.build_attempt_source(browser.address, device, addresses)
 
 
 async def _code_method(tx: Tx, person: Person, code: str) -> Method | None:
     if await authenticators.verify_code(tx, person, code):
         return "password_totp"
-    return "password_recovery" if await recovery.use_code(tx, person, code) else None
+    return "password_recovery" if await recovery.consume_code(tx, person, code) else None
 
 
 async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None:
     left = (await credentials.get_factors(tx, person)).recovery_codes
-    facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+    facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, "recovery_code_used", values={"left": str(left)}, facts=facts)
 
 
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
     """A passkey whose count went back may have been copied: its person decides."""
     if passkey.count_went_back:
-        facts = service.email_facts(tx, browser.address, device_label(browser.user_agent))
+        facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
             tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts
         )
@@ -252,7 +254,7 @@ async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str
     subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
     # Who it was is not known: the person is whom they said to be.
-    await audit.record(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, address=address, details=details)
+    await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, address=address, details=details)
 
 
 async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, cast
 
-from almoner.access.credentials.domain import AuditContext, is_storable
+from almoner.access.credentials.domain import AuditContext, is_storable_text
 from almoner.access.credentials.service import login_attempts
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, member_realm
@@ -17,7 +17,7 @@ from almoner.access.sso.domain import (
     STATE_LIFETIME,
     SUBJECT_CLAIMS,
     InvalidProviderSettings,
-    NoProvider,
+    NoSuchProvider,
     Provider,
     ProviderSettings,
     SsoOption,
@@ -46,11 +46,11 @@ async def find(tx: Tx, partner: Partner) -> Provider | None:
 async def get(tx: Tx, partner: Partner) -> Provider:
     """The partner's provider. Raises NoProvider."""
     if (provider := await store.find(tx, partner)) is None:
-        raise NoProvider
+        raise NoSuchProvider
     return provider
 
 
-async def find_option(tx: Tx, partner: Partner) -> SsoOption | None:
+async def find_sso_option(tx: Tx, partner: Partner) -> SsoOption | None:
     """What the partner's sign-in page offers beside passwords and passkeys."""
     provider = await store.find(tx, partner)
     if provider is None or not provider.enabled:
@@ -109,7 +109,7 @@ async def remove(tx: Tx, by: AuditContext, partner: Partner) -> None:
     await store.delete(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.text("partner", partner.id)
-    await audit.record(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
+    await audit.record_entry(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
 
 
 def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
@@ -130,7 +130,7 @@ async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, addre
         return
     subject = tx.ids.text("partner", partner.id)
     details = {"method": "provider", "reason": refused.reason.value}
-    await audit.record(
+    await audit.record_entry(
         tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, address=address, details=details
     )
 
@@ -158,7 +158,7 @@ async def _record(
     }
     partner = provider.partner
     subject = tx.ids.text("partner", partner.id)
-    await audit.record(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
 
 
 def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
@@ -189,7 +189,7 @@ def _settings_problems(wanted: ProviderSettings, policy: AddressPolicy) -> Itera
 
 def _role_problems(wanted: ProviderSettings) -> Iterator[tuple[str, str]]:
     claim = wanted.groups_claim
-    if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable(claim)):
+    if claim is not None and not (1 <= len(claim) <= LONGEST and is_storable_text(claim)):
         yield "groups_claim", f"Groups claim must be 1 to {LONGEST} characters."
     elif wanted.roles and claim is None:
         yield "groups_claim", "Enter the groups claim to use group roles."
@@ -197,7 +197,7 @@ def _role_problems(wanted: ProviderSettings) -> Iterator[tuple[str, str]]:
         known = ", ".join(MEMBER_ROLES).replace("_", " ")
         yield "roles", f"Unknown role: {', '.join(strange).replace('_', ' ')}. Choose from: {known}."
     elif len(wanted.roles) > MOST_GROUPS or not all(
-        1 <= len(value) <= LONGEST and is_storable(value) for value in wanted.roles
+        1 <= len(value) <= LONGEST and is_storable_text(value) for value in wanted.roles
     ):
         yield "roles", f"You can add up to {MOST_GROUPS} groups, with names of 1 to {LONGEST} characters."
     if wanted.creates_members and not wanted.roles:

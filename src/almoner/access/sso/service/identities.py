@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.people import service as people
-from almoner.access.people.domain import NameTaken, Person, build_profile, member_realm
+from almoner.access.people.domain import Person, UserNameTaken, build_profile, member_realm
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser, SignIn, device_label
@@ -14,10 +14,10 @@ from almoner.access.sso.domain import (
     BoundBy,
     Identity,
     IdentityClaims,
-    LastSignInMethod,
+    LastSignInMethodRequired,
     LinkedAccount,
     Provider,
-    Reason,
+    SsoRefusalReason,
     SsoRefused,
     roles_from_groups,
 )
@@ -25,7 +25,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 
 
-async def of_person(tx: Tx, person: Person) -> list[LinkedAccount]:
+async def list_of_person(tx: Tx, person: Person) -> list[LinkedAccount]:
     """By which accounts at a provider the person signs in, oldest first; none for operators."""
     return await store.list_linked_accounts(tx, person)
 
@@ -39,7 +39,7 @@ async def resolve_person(
     provider's own provisioning calls so; a new member, where the owner allowed it. An e-mail never links.
     """
     if not await store.lock_version(tx, provider):
-        raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
+        raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
     partner = provider.partner
     identity = await store.find_identity(tx, partner, stated.issuer, stated.subject)
     bound_by: BoundBy | None = None
@@ -50,12 +50,13 @@ async def resolve_person(
         identity = Identity(stated.issuer, stated.subject, person.id)
     if invited is not None and invited.id != person.id:
         raise SsoRefused(
-            Reason.OTHER_PERSON, "This SSO account belongs to a different member from the one who was invited."
+            SsoRefusalReason.OTHER_PERSON,
+            "This SSO account belongs to a different member from the one who was invited.",
         )
     if not person.active:
-        raise SsoRefused(Reason.DEACTIVATED, "Your account has been deactivated. Contact an owner for help.")
+        raise SsoRefused(SsoRefusalReason.DEACTIVATED, "Your account has been deactivated. Contact an owner for help.")
     if bound_by is None:
-        await store.record_use(tx, partner, identity)
+        await store.record_identity_use(tx, partner, identity)
     else:
         await _bind_subject(tx, person, identity, bound_by, browser)
     return await people.set_provider_roles(tx, person, roles_from_groups(provider, stated))
@@ -64,13 +65,13 @@ async def resolve_person(
 async def link_account(tx: Tx, provider: Provider, stated: IdentityClaims, sign_in: SignIn, browser: Browser) -> None:
     """Whoever is signed in, and has just proved it, signs in by this account of the provider too. Raises Refused."""
     if not await store.lock_version(tx, provider):
-        raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
-    if not sign_ins.is_recently_proved(sign_in, tx.real_now):
-        raise SsoRefused(Reason.STATE, "Your request has expired. Start again from your account page.")
+        raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
+    if not sign_ins.is_recently_authenticated(sign_in, tx.real_now):
+        raise SsoRefused(SsoRefusalReason.STATE, "Your request has expired. Start again from your account page.")
     identity = Identity(stated.issuer, stated.subject, sign_in.person_id)
     known = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
     if known is not None and known.person_id != sign_in.person_id:
-        raise SsoRefused(Reason.OTHER_PERSON, "This SSO account is connected to another member.")
+        raise SsoRefused(SsoRefusalReason.OTHER_PERSON, "This SSO account is connected to another member.")
     if known is None:
         await _bind_subject(
             tx, await people.get_for_update(tx, sign_in.realm, sign_in.person_id), identity, "account", browser
@@ -82,7 +83,7 @@ async def confirm_identity(tx: Tx, provider: Provider, stated: IdentityClaims, p
     identity = await store.find_identity(tx, provider.partner, stated.issuer, stated.subject)
     if identity is None or identity.person_id != person_id:
         raise SsoRefused(
-            Reason.OTHER_PERSON,
+            SsoRefusalReason.OTHER_PERSON,
             "You signed in to the identity provider with a different account. Sign in there with your own account.",
         )
 
@@ -109,7 +110,7 @@ async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     person = await people.get_for_update(tx, person.realm, person.id)
     held = await credentials.get_factors(tx, person)
     if not (held.password or held.passkeys):
-        raise LastSignInMethod("Set a password or add a passkey first")
+        raise LastSignInMethodRequired("Set a password or add a passkey first")
     await unlink_accounts(tx, person, by)
 
 
@@ -118,7 +119,7 @@ async def _resolve_new_person(
 ) -> tuple[Person, BoundBy]:
     """Who comes from the provider for the first time, and what vouches for it. Raises Refused."""
     realm = member_realm(provider.partner)
-    provisioned = await store.find_provisioned(tx, provider.partner, stated.subject)
+    provisioned = await store.find_provisioned_member(tx, provider.partner, stated.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
         return await people.get_for_update(tx, realm, invited.id), "invitation"
     if provisioned is not None:
@@ -126,21 +127,23 @@ async def _resolve_new_person(
         await _ensure_directory_may_claim(tx, person)
         return person, "provisioned"
     if not provider.creates_members:
-        raise SsoRefused(Reason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
+        raise SsoRefused(SsoRefusalReason.UNKNOWN, "You are not a member yet. Ask an owner to invite you.")
     if not roles_from_groups(provider, stated):
-        raise SsoRefused(Reason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
+        raise SsoRefused(SsoRefusalReason.NO_ROLE, "None of your groups have access. Contact an owner for help.")
     if stated.user_name is None:
         raise SsoRefused(
-            Reason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you."
+            SsoRefusalReason.UNKNOWN, "The identity provider did not send your username. Ask an owner to invite you."
         )
     profile = build_profile(stated.user_name, email=stated.email, name=stated.name)
     try:
         return await people.create(tx, realm, profile), "created"
-    except NameTaken as error:
+    except UserNameTaken as error:
         text = f"The username {stated.user_name} is already taken. Ask an owner to invite you."
-        raise SsoRefused(Reason.NAME_TAKEN, text) from error
+        raise SsoRefused(SsoRefusalReason.NAME_TAKEN, text) from error
     except IncorrectParams as error:
-        raise SsoRefused(Reason.UNKNOWN, "Your username cannot be used here. Ask an owner to invite you.") from error
+        raise SsoRefused(
+            SsoRefusalReason.UNKNOWN, "Your username cannot be used here. Ask an owner to invite you."
+        ) from error
 
 
 async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
@@ -152,22 +155,22 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
     by_source = await people.roles_by_source(tx, person)
     if held.password or held.passkeys or await store.list_linked_accounts(tx, person):
         text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
-        raise SsoRefused(Reason.OTHER_WAY_IN, text)
+        raise SsoRefused(SsoRefusalReason.OTHER_WAY_IN, text)
     if "owner" in by_source.get("granted", ()):
         text = "You are an owner. Open the link in your invitation and continue with SSO from there."
-        raise SsoRefused(Reason.OTHER_WAY_IN, text)
+        raise SsoRefused(SsoRefusalReason.OTHER_WAY_IN, text)
 
 
 async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
     """From now on this subject is this person, who is told by mail. Raises Refused."""
     if any(one.issuer == identity.issuer for one in await store.list_linked_accounts(tx, person)):
         text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
-        raise SsoRefused(Reason.OTHER_PERSON, text)
+        raise SsoRefused(SsoRefusalReason.OTHER_PERSON, text)
     partner = person.realm.partner
     assert partner is not None, "only partners have a provider"
     if not await store.insert_identity(tx, partner, identity, bound_by):
-        raise SsoRefused(Reason.USED, "You tried to sign in twice at the same time. Please try again.")
+        raise SsoRefused(SsoRefusalReason.USED, "You tried to sign in twice at the same time. Please try again.")
     by = credentials.own_audit_context(tx, person, browser.address)
     await credentials.record_audit_entry(tx, person, by, "identity.bound", {"issuer": identity.issuer, "by": bound_by})
-    facts = sign_ins.email_facts(tx, browser.address, device_label(browser.user_agent))
+    facts = sign_ins.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
     await security_emails.enqueue_email(tx, person, "identity_bound", values={"issuer": identity.issuer}, facts=facts)

@@ -19,12 +19,12 @@ from almoner.access.sign_ins.service import links, sign_in_methods
 from almoner.access.sso import exchange, service, state
 from almoner.access.sso.domain import (
     IdentityClaims,
-    Metadata,
-    NoProvider,
+    NoSuchProvider,
     Provider,
-    Reason,
+    ProviderMetadata,
+    SsoRefusalReason,
     SsoRefused,
-    authenticated_at,
+    authentication_time_of,
     is_fresh_authentication,
 )
 from almoner.access.sso.exchange import TokenExchange
@@ -102,8 +102,8 @@ class OidcFlow:
             provider = await service.get(tx, partner)
             redirect = service.redirect_uri(tx, partner)
         if not provider.enabled:
-            raise NoProvider
-        metadata = await self._directory.metadata(provider)
+            raise NoSuchProvider
+        metadata = await self._directory.get_metadata(provider)
         started = state.create_state(provider, purpose, onward, self._clock.real_now(), record)
         url = exchange.authorization_url(provider, metadata, started, redirect)
         return AuthorizationRedirect(
@@ -119,7 +119,7 @@ class OidcFlow:
         found = state.decrypt_state(vault, back.partner, back.query.get("state", ""), stored, self._clock.real_now())
         try:
             taken = await self._claim_state(back, found)
-            metadata = await self._directory.metadata(taken.provider)
+            metadata = await self._directory.get_metadata(taken.provider)
             code = exchange.parse_callback(taken.provider, metadata, back.query)
             stated = await self._exchange.redeem_code(taken.provider, taken.secret, found, code, taken.redirect)
             async with self._db.write() as tx:
@@ -129,11 +129,11 @@ class OidcFlow:
                 await service.record_refusal(tx, back.partner, refused, address=back.browser.address)
             raise
 
-    async def fetch_metadata(self, partner: Partner) -> Metadata:
+    async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:
         """What the partner's provider says of itself just now. Raises Refused, NoProvider."""
         async with self._db.read() as tx:
             provider = await service.get(tx, partner)
-        return await self._directory.refetch(provider)
+        return await self._directory.refetch_metadata(provider)
 
     async def _claim_state(self, back: CallbackRequest, found: OidcState) -> _ClaimedState:
         """Take the state, once. Raises Refused."""
@@ -143,9 +143,9 @@ class OidcFlow:
             redirect = service.redirect_uri(tx, back.partner)
             secret = service.decrypt_client_secret(tx, provider) if provider else None
         if not is_first:
-            raise SsoRefused(Reason.USED, "This sign-in has ended. Please start again.")
+            raise SsoRefused(SsoRefusalReason.USED, "This sign-in has ended. Please start again.")
         if provider is None or not provider.enabled or provider.version != found.version:
-            raise SsoRefused(Reason.CHANGED, "The sign-in settings have changed. Please try again.")
+            raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
         return _ClaimedState(provider, secret, redirect)
 
 
@@ -166,18 +166,18 @@ async def _complete_flow(
     person = await identities.resolve_person(tx, provider, stated, invited, back.browser)
     try:
         if link is not None:
-            await links.use_link(tx, link, person)
-        at = authenticated_at(stated, tx.real_now)
+            await links.consume_link(tx, link, person)
+        at = authentication_time_of(stated, tx.real_now)
         return SignInResult(
-            await sign_in_methods.sign_in_after_provider(
+            await sign_in_methods.sign_in_by_provider(
                 tx, person, back.browser, authenticated_at=at, by_two=stated.multi_factor
             ),
             found.onward,
         )
     except LinkClosed as error:
-        raise SsoRefused(Reason.INVITATION, "This invitation is no longer valid.") from error
+        raise SsoRefused(SsoRefusalReason.INVITATION, "This invitation is no longer valid.") from error
     except SignInFailed as error:
-        raise SsoRefused(Reason.DEACTIVATED, "Your account has been deactivated.") from error
+        raise SsoRefused(SsoRefusalReason.DEACTIVATED, "Your account has been deactivated.") from error
 
 
 async def _complete_reauthentication(
@@ -186,15 +186,17 @@ async def _complete_reauthentication(
     """Whoever is signed in proves that it is still they. Raises Refused."""
     sign_in = _require_same_sign_in(found, sign_in)
     if not is_fresh_authentication(stated, found.started_at):
-        raise SsoRefused(Reason.NOT_FRESH, "The identity provider did not confirm that you have just signed in.")
+        raise SsoRefused(
+            SsoRefusalReason.NOT_FRESH, "The identity provider did not confirm that you have just signed in."
+        )
     await identities.confirm_identity(tx, provider, stated, sign_in.person_id)
-    return sign_in, await sign_ins.record_proof(tx, sign_in)
+    return sign_in, await sign_ins.record_reauthentication(tx, sign_in)
 
 
 def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
     """The sign-in in which it was begun. Raises Refused when the browser is not in it any more."""
     if sign_in is None or sign_in.id != found.record:
-        raise SsoRefused(Reason.STATE, "You are no longer signed in to this browser.")
+        raise SsoRefused(SsoRefusalReason.STATE, "You are no longer signed in to this browser.")
     return sign_in
 
 
@@ -202,9 +204,11 @@ async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[
     """The invitation that is being accepted in this browser, still open, and whose it is. Raises Refused."""
     try:
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
-        link, invited = await links.open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
+        link, invited = await links.get_open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
     except LinkClosed as error:
-        raise SsoRefused(Reason.INVITATION, "This invitation is no longer valid. Ask for a new one.") from error
+        raise SsoRefused(
+            SsoRefusalReason.INVITATION, "This invitation is no longer valid. Ask for a new one."
+        ) from error
     if invited.realm != member_realm(partner):
-        raise SsoRefused(Reason.INVITATION, "This invitation is for a different organisation.")
+        raise SsoRefused(SsoRefusalReason.INVITATION, "This invitation is for a different organisation.")
     return link, invited

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = "Compare the dispute with its provider's dashboard, and put the difference right by a person"
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "disputes.states_are_posted",
         "A dispute has the postings of its state, for its amount; and no such posting has no dispute",
         _ADVICE,
@@ -34,7 +34,7 @@ checks: Final = (
         where (d.minor, d.whose) is distinct from (t.amount_minor, t.whose)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.clearing_closes",
         "What banks have drawn and may give back is the disputes that are open",
         _ADVICE,
@@ -45,7 +45,7 @@ checks: Final = (
         where a.kind = 'disputed' and debits_minor - credits_minor <> coalesce(d.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.recovered_is_posted",
         "What a payout that came back has brought back of a lost dispute is posted once; and nothing else is",
         _ADVICE,
@@ -57,7 +57,7 @@ checks: Final = (
         where d.recovered_minor is distinct from t.amount_minor
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.gifts_follow",
         "A gift is disputed while a dispute of it is open, and in no other nonprofit's bucket meanwhile",
         "Hold payouts to the nonprofit, and compare the gift with its disputes",
@@ -70,7 +70,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.gifts_add_up",
         "What is back of a gift, and what is withdrawn from it, is its refunds and its lost disputes",
         "Hold payouts to the nonprofit, and compare the gift with its refunds and its disputes",
@@ -89,7 +89,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.are_decided",
         "A dispute is decided within 120 days",
         "Ask its provider; if it reports nothing, record the outcome with `almoner disputes mark-won` or `mark-lost`",
@@ -99,7 +99,7 @@ checks: Final = (
         """,
         "dispute",
     ),
-    Check(
+    ConsistencyCheck(
         "disputes.are_looked_at",
         "An open dispute is looked at every day",
         "See that a worker runs, and look for dead disputes.look jobs: its provider cannot be reached",

@@ -54,7 +54,7 @@ class AbsorbedLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class DisputeDecision:
+class DisputeOutcome:
     """How a dispute ended. ``by``, ``note``: of a person; None when its provider says so."""
 
     outcome: Outcome
@@ -62,7 +62,7 @@ class DisputeDecision:
     note: str | None = None
 
 
-class DisputeRefused(Exception):
+class DisputeError(Exception):
     """What was asked of a dispute cannot be done; the message says why."""
 
 
@@ -70,13 +70,13 @@ class RetryLater(Exception):
     """Something else is under way with the gift: it has to be looked at again in a moment."""
 
 
-def decision_of(found: ProviderDispute) -> DisputeDecision | None:
+def outcome_of(found: ProviderDispute) -> DisputeOutcome | None:
     """How the provider says that it ended; None while it is open."""
     match found.status:
         case DisputeStatus.WON:
-            return DisputeDecision("won")
+            return DisputeOutcome("won")
         case DisputeStatus.LOST:
-            return DisputeDecision("lost")
+            return DisputeOutcome("lost")
         case DisputeStatus.OPEN:
             return None
 

@@ -59,7 +59,7 @@ class _RefreshDispute:
 
 async def refresh_disputes(work: DisputeContext, payment: str) -> None:
     """Learn how the disputes of a provider's payment stand. Raises ProviderFailure, RetryLater."""
-    await leases.run_flow(work.db, _RefreshDispute(work, payment))
+    await leases.run_leased_flow(work.db, _RefreshDispute(work, payment))
 
 
 async def handle_provider_webhook(work: DisputeContext, payment: str) -> None:

@@ -45,9 +45,9 @@ class _ReturnedDonation(msgspec.Struct):
 
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at gifts whose payout came back."""
-    gifts = [tx.ids.parse("donation", msgspec.convert(event.record(), _ReturnedDonation).id) for event in events]
+    gifts = [tx.ids.parse("donation", msgspec.convert(event.event_data(), _ReturnedDonation).id) for event in events]
     jobs = [NewJob(RECOVER, {"donation": str(gift)}, unique=str(gift)) for gift in gifts if gift is not None]
-    await queue.enqueue_all(tx, jobs)
+    await queue.enqueue_jobs(tx, jobs)
 
 
 async def recover_loss(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
@@ -73,4 +73,4 @@ def recovery_handlers(rules: DisbursementRules) -> Mapping[str, Handler]:
     return {RECOVER: partial(recover_loss, rules)}
 
 
-schedules: Final = (Schedule("disputes.look_again", service.next_check, service.enqueue_due_refreshes),)
+schedules: Final = (Schedule("disputes.look_again", service.next_refresh_at, service.enqueue_due_refreshes),)

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from almoner.giving.accounting.disputes import domain, store
-from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeDecision, DisputeRefused, RetryLater
+from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeError, DisputeOutcome, RetryLater
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
@@ -23,7 +23,7 @@ from almoner.giving.checkout.donations.domain import REFUNDED, Donation
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules, DonationMoved
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, DonationMoved
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
@@ -103,26 +103,26 @@ async def apply_provider_state(
             if (dispute := await _record_opened(tx, provider, payment, subject, one, debited)) is None:
                 continue
             known[dispute.provider_dispute] = dispute
-            transfers += ledger_domain.dispute_debited(dispute.id, provider, dispute.money)
-        if dispute.status is DisputeStatus.OPEN and (decided := domain.decision_of(one)) is not None:
+            transfers += ledger_domain.dispute_debited_transfers(dispute.id, provider, dispute.money)
+        if dispute.status is DisputeStatus.OPEN and (decided := domain.outcome_of(one)) is not None:
             known.pop(dispute.provider_dispute)
             transfers += await _record_ended(tx, subject, dispute, decided)
             subject = await _reload_subject(tx, subject)
     ledger.post_transfers(tx, transfers)
 
 
-async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeDecision, rules: DisbursementRules) -> Dispute:
+async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rules: DisbursementRules) -> Dispute:
     """A person knows how a dispute ended, which its provider does not tell.
 
     Raises DisputeRefused; RetryLater while something else is under way with the gift.
     """
     if not 1 <= len(decided.note or "") <= domain.MAX_NOTE:
-        raise DisputeRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise DisputeError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     seen = await get(tx, dispute_id)
     subject = await _lock_subject(tx, seen.provider, seen.provider_payment, rules)
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
-        raise DisputeRefused(f"it was decided before: the dispute is {dispute.status}")
+        raise DisputeError(f"it was decided before: the dispute is {dispute.status}")
     ledger.post_transfers(tx, await _record_ended(tx, subject, dispute, decided))
     return await get(tx, dispute_id)
 
@@ -130,7 +130,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeDecision, rul
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
     """One dispute. Raises DisputeRefused."""
     if (found := await store.find(tx, ALL_PARTNERS, dispute_id)) is None:
-        raise DisputeRefused("there is no dispute of this identifier: see `almoner disputes list --all`")
+        raise DisputeError("there is no dispute of this identifier: see `almoner disputes list --all`")
     return found
 
 
@@ -177,10 +177,10 @@ async def count_open(tx: Tx) -> int:
 
 async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:
     """Have a worker look at the disputes of a provider's payment."""
-    await queue.enqueue_all(tx, [NewJob(REFRESH, {"payment": payment}, due, unique=payment)])
+    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"payment": payment}, due, unique=payment)])
 
 
-async def next_check(tx: Tx) -> datetime | None:
+async def next_refresh_at(tx: Tx) -> datetime | None:
     """When an open dispute is looked at again."""
     looked = await store.oldest_refresh_at(tx, ALL_PARTNERS)
     return None if looked is None else looked + domain.REFRESH_INTERVAL
@@ -212,9 +212,9 @@ async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
     """What a payment paid, held until the transaction ends; None for nothing."""
-    if (held := (await suspense.lock_at_provider(tx, provider, [payment])).get(payment)) is not None:
+    if (held := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
         return _DisputedUnallocated(held)
-    paid = (await payments.find_all_at_provider(tx, provider, [payment])).get(payment)
+    paid = (await payments.find_by_provider_payments(tx, provider, [payment])).get(payment)
     if paid is None or paid.status != "succeeded":
         return None
     return await _lock_donation(tx, paid.donation_id, rules)
@@ -227,7 +227,7 @@ async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) ->
         )
     except DonationMoved as moved:
         raise RetryLater from moved
-    except DisbursementRefused:
+    except DisbursementError:
         return _DisputedDonation(await donations.get_for_update(tx, ALL_PARTNERS, donation_id), not_disbursed=False)
 
 
@@ -258,7 +258,7 @@ async def _record_opened(
             found, subject.paid, live=not tx.deployment.sandbox
         ):
             why = f"{provider} tells of a dispute of {format_amount(found.money)}, which is more than is left"
-            await disbursements.place_hold(tx, subject.donation, found.id, why)
+            await disbursements.enqueue_hold(tx, subject.donation, found.id, why)
         return None
     donation_id, held_id = subject.ids
     dispute = Dispute(
@@ -283,7 +283,7 @@ async def _record_opened(
 
 
 async def _record_ended(
-    tx: Tx, subject: _DisputedDonation | _DisputedUnallocated, dispute: Dispute, decided: DisputeDecision
+    tx: Tx, subject: _DisputedDonation | _DisputedUnallocated, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     reported = {"dispute": dispute.provider_dispute, "outcome": decided.outcome}
     if decided.by is None:
@@ -294,7 +294,7 @@ async def _record_ended(
 
 
 async def _record_won(
-    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeDecision
+    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
     await _release_donation(tx, gift)
@@ -302,7 +302,7 @@ async def _record_won(
 
 
 async def _record_lost(
-    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeDecision
+    tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     """The donor has the money: it counts as refunded, and what had been paid out is borne by us."""
     donation = gift.donation
@@ -324,7 +324,7 @@ async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
     """The gift after a dispute has ended, in a bucket soon if nothing else keeps it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
-        await disbursements.enqueue_collect(tx, Partner(freed.partner_id), freed.organisation_id)
+        await disbursements.enqueue_batch_collection(tx, Partner(freed.partner_id), freed.organisation_id)
     return freed
 
 
@@ -333,7 +333,7 @@ def _refunded_amount(donation: Donation) -> Money:
 
 
 async def _end_unallocated(
-    tx: Tx, held: UnallocatedPayment, dispute: Dispute, decided: DisputeDecision
+    tx: Tx, held: UnallocatedPayment, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     """Held money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
     money = dispute.money

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeDecision
+from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Tx
@@ -106,7 +106,7 @@ async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limi
 
 
 async def close_dispute(
-    tx: Tx, _scope: AllPartners, dispute_id: UUID, decided: DisputeDecision, loss: AbsorbedLoss | None = None
+    tx: Tx, _scope: AllPartners, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None
 ) -> bool:
     """End one; False when it has ended."""
     return bool(
@@ -119,7 +119,7 @@ async def close_dispute(
             """,
             dispute_id,
             decided.outcome,
-            DISPUTE.sources_of(decided.outcome),
+            DISPUTE.source_states_of(decided.outcome),
             tx.now,
             decided.by,
             decided.note,

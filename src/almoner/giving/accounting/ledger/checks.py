@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = "Stop payouts and find out who wrote to the ledger's tables: the service itself cannot do this"
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "ledger.debits_equal_credits",
         "In every currency, debits equal credits",
         _ADVICE,
         "select currency::text from ledger_account group by currency having sum(debits_minor) <> sum(credits_minor)",
     ),
-    Check(
+    ConsistencyCheck(
         "ledger.balances_are_sums",
         "The two sides of an account are the sums of its transfers",
         _ADVICE,
@@ -27,7 +27,7 @@ checks: Final = (
         where (debits_minor, credits_minor) is distinct from (coalesce(debits, 0), coalesce(credits, 0))
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "ledger.nothing_below_nothing",
         "What we owe, what is on its way, suspense and refunds are never below nothing",
         _ADVICE,

@@ -206,7 +206,7 @@ def payment_transfers(payment_id: UUID, provider: str, organisation_id: UUID, mo
     return [LedgerTransfer(TransferKind.PAYMENT_RECEIVED, payment_id, debit, credit, money.minor)]
 
 
-def payment_unallocated(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_payment_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Money came that pays no donation."""
     debit, credit = clearing_account(provider, money.currency), suspense_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.PAYMENT_UNALLOCATED, held_id, debit, credit, money.minor)]
@@ -245,7 +245,7 @@ def refund_settlement_transfers(line_id: UUID, provider: str, money: Money, fee:
     return [LedgerTransfer(kind, line_id, debit, credit, minor) for kind, debit, credit, minor in moves if minor]
 
 
-def disbursement_sent(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def disbursement_sent_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What we owe is on its way."""
     debit, credit = (
         liability_account(organisation_id, money.currency),
@@ -254,13 +254,13 @@ def disbursement_sent(disbursement_id: UUID, organisation_id: UUID, money: Money
     return [LedgerTransfer(TransferKind.DISBURSEMENT_SENT, disbursement_id, debit, credit, money.minor)]
 
 
-def disbursement_paid(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """It left our bank and arrived."""
     debit, credit = in_transit_account(organisation_id, money.currency), bank_account(money.currency)
     return [LedgerTransfer(TransferKind.DISBURSEMENT_PAID, disbursement_id, debit, credit, money.minor)]
 
 
-def disbursement_returned(
+def disbursement_returned_transfers(
     disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
 ) -> list[LedgerTransfer]:
     """It came back, or never left: the nonprofit is owed it again."""
@@ -281,25 +281,25 @@ def reassignment_transfers(reassignment_id: UUID, source: UUID, target: UUID, mo
     return [LedgerTransfer(TransferKind.REASSIGNED, reassignment_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_started(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_refund_started_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money is on its way back to the donor."""
     debit, credit = suspense_account(provider, money.currency), refunds_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_STARTED, held_id, debit, credit, money.minor)]
 
 
-def unallocated_refund_sent(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_refund_sent_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """The provider has sent it back."""
     debit, credit = refunds_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_REFUND_SENT, held_id, debit, credit, money.minor)]
 
 
-def unallocated_written_off(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_write_off_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money turned out to be none of ours: it leaves the books the way it came."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_WRITTEN_OFF, held_id, debit, credit, money.minor)]
 
 
-def unallocated_applied(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def unallocated_applied_transfers(held_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """Held money is a gift after all: it leaves suspense, and is received as a payment of its own."""
     debit, credit = suspense_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.UNALLOCATED_APPLIED, held_id, debit, credit, money.minor)]
@@ -316,25 +316,25 @@ def request_payment_transfers(payment_id: UUID, applied: Money, over: Money) -> 
     ]
 
 
-def request_allocated(donation_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
+def request_allocation_transfers(donation_id: UUID, organisation_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What the partner paid is owed to the nonprofit of a donation."""
     debit, credit = request_clearing_account(money.currency), liability_account(organisation_id, money.currency)
     return [LedgerTransfer(TransferKind.REQUEST_ALLOCATED, donation_id, debit, credit, money.minor)]
 
 
-def overpayment_returned(payment_id: UUID, over: Money) -> list[LedgerTransfer]:
+def overpayment_returned_transfers(payment_id: UUID, over: Money) -> list[LedgerTransfer]:
     """What was over went back to the partner."""
     debit, credit = suspense_account(PARTNER_TRANSFERS, over.currency), bank_account(over.currency)
     return [LedgerTransfer(TransferKind.OVERPAYMENT_RETURNED, payment_id, debit, credit, over.minor)]
 
 
-def overpayment_applied(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
+def overpayment_applied_transfers(payment_id: UUID, money: Money) -> list[LedgerTransfer]:
     """What was over of one transfer pays another request; ``payment_id`` is of the part that does."""
     debit, credit = suspense_account(PARTNER_TRANSFERS, money.currency), request_clearing_account(money.currency)
     return [LedgerTransfer(TransferKind.OVERPAYMENT_APPLIED, payment_id, debit, credit, money.minor)]
 
 
-def donation_refund_started(
+def donation_refund_started_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
     """A gift is on its way back: ``nonprofit_share_of`` of it by what is owed to its nonprofit, the rest by us."""
@@ -344,7 +344,7 @@ def donation_refund_started(
     return [LedgerTransfer(kind, refund_id, debit, on_its_way, minor) for kind, debit, minor in moves if minor]
 
 
-def donation_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def donation_refund_sent_transfers(refund_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """The provider has sent a gift back; what partners had paid for, we have sent by bank."""
     currency = money.currency
     source = bank_account(currency) if provider == PARTNER_TRANSFERS else clearing_account(provider, currency)
@@ -355,7 +355,7 @@ def donation_refund_sent(refund_id: UUID, provider: str, money: Money) -> list[L
     ]
 
 
-def donation_refund_reversed(
+def donation_refund_reversed_transfers(
     refund_id: UUID, provider: str, organisation_id: UUID, money: Money, back: Money
 ) -> list[LedgerTransfer]:
     """A gift does not go back after all: ``back`` of it is owed to its nonprofit again, the rest is ours."""
@@ -365,7 +365,7 @@ def donation_refund_reversed(
     return [LedgerTransfer(kind, refund_id, on_its_way, credit, minor) for kind, credit, minor in moves if minor]
 
 
-def dispute_debited(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
+def dispute_debited_transfers(dispute_id: UUID, provider: str, money: Money) -> list[LedgerTransfer]:
     """A donor's bank has drawn a payment from its provider."""
     debit, credit = disputed_account(provider, money.currency), clearing_account(provider, money.currency)
     return [LedgerTransfer(TransferKind.DISPUTE_DEBITED, dispute_id, debit, credit, money.minor)]

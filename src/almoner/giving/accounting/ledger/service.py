@@ -13,18 +13,18 @@ def post_transfers(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
     was posted before, CheckViolationError when more would leave an account than came to it.
     """
-    tx.at_end(_post_at_commit, transfers)
+    tx.add_end_step(_post_at_commit, transfers)
 
 
 async def _post_at_commit(tx: Tx, transfers: list[LedgerTransfer]) -> None:
     accounts = {side for transfer in transfers for side in (transfer.debit, transfer.credit)}
     if len(transfers) == 1:
         if not await store.insert(tx, ALL_PARTNERS, transfers[0]):
-            await store.open_accounts(tx, ALL_PARTNERS, list(accounts))
+            await store.create_missing_accounts(tx, ALL_PARTNERS, list(accounts))
             await store.insert(tx, ALL_PARTNERS, transfers[0])
     elif transfers:
         if not await store.lock_accounts(tx, ALL_PARTNERS, list(accounts)):
-            await store.open_accounts(tx, ALL_PARTNERS, list(accounts))
+            await store.create_missing_accounts(tx, ALL_PARTNERS, list(accounts))
             await store.lock_accounts(tx, ALL_PARTNERS, list(accounts))
         await store.insert_all(tx, ALL_PARTNERS, transfers)
 

@@ -69,7 +69,7 @@ async def lock_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAc
     return len(rows) == len(keys)
 
 
-async def open_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAccount]) -> None:
+async def create_missing_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAccount]) -> None:
     """Open those that are not there, in one order, so that two writers wait for each other and never deadlock."""
     ordered = sorted(set(accounts), key=lambda account: account.key)
     await tx.execute(

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "reassignments.are_posted",
         "A reassignment is posted once, between its two nonprofits; and no such posting has no reassignment",
         "Stop payouts to both nonprofits, and put the difference right by a person",
@@ -22,7 +22,7 @@ checks: Final = (
               (t.amount_minor, t.currency, t.source, t.target)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "reassignments.donations_went_along",
         "A donation is with the nonprofit that it was last given to",
         "Stop payouts to both nonprofits, and compare the donation with its events",

@@ -4,7 +4,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, ensure_receivable
+from almoner.giving.checkout.donations.domain import (
+    CannotAcceptDonations,
+    Donation,
+    InvalidState,
+    ensure_currency_receivable,
+)
 from almoner.kit.money import Money
 from almoner.nonprofits.organisations.domain import Organisation
 
@@ -52,4 +57,4 @@ def ensure_reassignable(donation: Donation, target: Organisation | None) -> None
         raise UnknownOrganisation
     if target.id == donation.organisation_id:
         raise InvalidState("the donation is this organisation's already")
-    ensure_receivable(donation.money.currency, target.donation_currencies)
+    ensure_currency_receivable(donation.money.currency, target.donation_currencies)

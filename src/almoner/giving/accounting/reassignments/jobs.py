@@ -24,7 +24,7 @@ BATCH: Final = 1000
 
 async def on_register_changed(tx: Tx, _events: Sequence[Event]) -> None:
     """Have the gifts looked at."""
-    await queue.enqueue(tx, REASSIGN_MERGED, {}, unique=REASSIGN_MERGED)
+    await queue.enqueue_job(tx, REASSIGN_MERGED, {}, unique=REASSIGN_MERGED)
 
 
 async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: Job) -> Result:
@@ -36,7 +36,7 @@ async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _jo
     after: UUID | None = None
     while True:
         async with work.db.read() as tx:
-            found = await service.donations_of_merged(tx, after, BATCH)
+            found = await service.donations_of_merged_organisations(tx, after, BATCH)
         for donation_id in found:
             for _ in range(MAX_ATTEMPTS):
                 with suppress(DonationMoved):

@@ -11,7 +11,7 @@ from almoner.giving.accounting.reassignments.domain import Reassignment, Reassig
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules, DonationMoved
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, DonationMoved
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
@@ -21,7 +21,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 _REGISTER_ACTOR: Final = audit.Actor("system", "reassignments.follow")
 
 
-async def reassign(
+async def reassign_donation(
     tx: Tx,
     scope: Partner | AllPartners,
     donation_id: UUID,
@@ -44,7 +44,7 @@ async def reassign(
     domain.ensure_reassignable(seen, target)
     try:
         held = await disbursements.remove_from_disbursement(tx, donation_id, rules)
-    except DisbursementRefused as refused:
+    except DisbursementError as refused:
         raise InvalidState(str(refused)) from refused
     domain.ensure_reassignable(held, target)
     given = await donations.assign_organisation(tx, held, organisation_id)
@@ -67,9 +67,9 @@ async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     return await store.former_organisation(tx, ALL_PARTNERS, donation.id, moment) or donation.organisation_id
 
 
-async def donations_of_merged(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
+async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
-    return await store.donations_of_merged(tx, ALL_PARTNERS, after, limit)
+    return await store.donations_of_merged_organisations(tx, ALL_PARTNERS, after, limit)
 
 
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
@@ -82,7 +82,7 @@ async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRu
     if former.succeeded_by is None:
         return False
     try:
-        given = await reassign(
+        given = await reassign_donation(
             tx,
             ALL_PARTNERS,
             donation_id,
@@ -97,7 +97,7 @@ async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRu
             raise refused.__cause__ from None  # it can be asked again
         return False
     named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
-    await audit.record(
+    await audit.record_entry(
         tx, given.partner_id, _REGISTER_ACTOR, "donation.reassigned", tx.ids.text("donation", given.id), details=named
     )
     return True

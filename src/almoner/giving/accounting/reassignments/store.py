@@ -65,6 +65,6 @@ order by d.id limit $2
 """
 
 
-async def donations_of_merged(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
+async def donations_of_merged_organisations(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that went over into another: by creation, after one of them."""
     return [row["id"] for row in await tx.fetch(DONATIONS_OF_MERGED, after, limit)]

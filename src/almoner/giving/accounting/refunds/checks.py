@@ -3,14 +3,14 @@
 from typing import Final
 
 from almoner.giving.accounting.refunds.store import FAILED_AFTER_SENT, UNSENT
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = (
     "Compare the refund with the provider's, or the bank's, records, and put the difference right by a person"
 )
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "refunds.states_are_posted",
         "A refund has the postings of its state, for its amounts; and no such posting has no refund",
         _ADVICE,
@@ -38,7 +38,7 @@ checks: Final = (
         where (r.minor, r.whose) is distinct from (t.amount_minor, t.whose)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "refunds.of_the_gifts_payment",
         "A refund goes back by the payment that its gift was paid with; of a direct gift, by bank",
         _ADVICE,
@@ -50,7 +50,7 @@ checks: Final = (
         """,
         "refund",
     ),
-    Check(
+    ConsistencyCheck(
         "refunds.arrive",
         "A refund that was begun is sent within a day; one that goes to a partner by bank within a week",
         "See `almoner refunds list` and docs/runbooks/refunds.md",
@@ -61,7 +61,7 @@ checks: Final = (
         """,
         "refund",
     ),
-    Check(
+    ConsistencyCheck(
         "refunds.refused_are_seen_to",
         "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
         "See `almoner refunds failed` and docs/runbooks/refunds.md",

@@ -47,7 +47,7 @@ class Refund:
     provider_refund: str | None = None
 
     @property
-    def by_bank(self) -> bool:
+    def is_by_bank(self) -> bool:
         """Whether an officer sends it, and no provider is asked."""
         return self.provider in (PARTNER_TRANSFERS, BANK_TRANSFER)
 
@@ -78,11 +78,11 @@ class RetryLater(Exception):
     """What a notice tells of cannot be judged before what is under way has ended."""
 
 
-class RefundNotPossible(Exception):
+class RefundError(Exception):
     """What an officer asked of a refund cannot be done; the message says why."""
 
 
-class NoSuchRefund(RefundNotPossible):
+class NoSuchRefund(RefundError):
     """There is no refund of this identifier."""
 
     def __str__(self) -> str:
@@ -124,16 +124,16 @@ def restored_amount(donation: Donation, refund: Money) -> Money:
 def ensure_valid_note(note: str) -> None:
     """Raises RefundNotPossible for a note that cannot be kept."""
     if not 1 <= len(note) <= NOTE_LENGTH:
-        raise RefundNotPossible(f"a note has 1 to {NOTE_LENGTH} characters")
+        raise RefundError(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
 def ensure_valid_reference(name: str) -> None:
     """Raises RefundNotPossible for what no refund is called."""
     if not 1 <= len(name) <= NAME_LENGTH:
-        raise RefundNotPossible(f"the name of a refund has 1 to {NAME_LENGTH} characters")
+        raise RefundError(f"the name of a refund has 1 to {NAME_LENGTH} characters")
 
 
 def ensure_pending(refund: Refund) -> None:
     """It is still on its way. Raises RefundNotPossible."""
     if refund.status != "pending":
-        raise RefundNotPossible(f"the refund is {refund.status}: only a pending one can be ended or asked for")
+        raise RefundError(f"the refund is {refund.status}: only a pending one can be ended or asked for")

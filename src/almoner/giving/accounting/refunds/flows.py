@@ -76,7 +76,7 @@ class _SendRefund:
     async def record(self, tx: Tx, ask: _RefundCall, answer: ProviderRefund | RefundRefused) -> FlowDone[None]:
         """It is on its way to the donor, or the provider will not send it."""
         if isinstance(answer, RefundRefused):
-            await service.record_refused(tx, ask.row, str(answer))
+            await service.record_provider_refusal(tx, ask.row, str(answer))
         else:
             await service.record_sent(tx, ask.row, answer.id)
         return FlowDone(None)
@@ -122,7 +122,7 @@ class _RefreshRefund:
 
 async def refresh_refund(work: RefundContext, payment: str, refund: str) -> None:
     """Learn how a refund stands at its provider. Raises ProviderFailure, RetryLater."""
-    await leases.run_flow(work.db, _RefreshRefund(work, payment, refund))
+    await leases.run_leased_flow(work.db, _RefreshRefund(work, payment, refund))
 
 
 async def handle_provider_webhook(work: RefundContext, payment: str, refund: str) -> None:
@@ -143,4 +143,4 @@ async def handle_provider_webhook(work: RefundContext, payment: str, refund: str
 
 async def send_refund(db: Database, provider: PaymentProvider, refund_id: UUID) -> None:
     """Have the provider send a gift back; when this returns, what it said is recorded. Raises ProviderFailure."""
-    await leases.run_flow(db, _SendRefund(provider, refund_id))
+    await leases.run_leased_flow(db, _SendRefund(provider, refund_id))

@@ -31,7 +31,7 @@ async def send_refund(provider: PaymentProvider, work: JobContext, job: Job) -> 
     return JobDone()
 
 
-async def refresh_status(reader: RefundStatusReader, work: JobContext, job: Job) -> Result:
+async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: Job) -> Result:
     """Look at a refund that was being sent when a notice told of it."""
     try:
         await flows.refresh_refund(RefundContext(work.db, reader), job.payload["payment"], job.payload["refund"])
@@ -46,5 +46,5 @@ async def refresh_status(reader: RefundStatusReader, work: JobContext, job: Job)
 
 def handlers(provider: PaymentProvider, reader: RefundStatusReader | None = None) -> Mapping[str, Handler]:
     """The jobs, with the provider that they ask."""
-    checking = {REFRESH: partial(refresh_status, reader)} if reader else {}
+    checking = {REFRESH: partial(refresh_refund, reader)} if reader else {}
     return {SEND: partial(send_refund, provider), **checking}

@@ -22,7 +22,7 @@ from almoner.giving.accounting.refunds.domain import (
     NoSuchRefund,
     ProviderRefundState,
     Refund,
-    RefundNotPossible,
+    RefundError,
     RefundSent,
     RetryLater,
 )
@@ -31,8 +31,8 @@ from almoner.giving.checkout.donations.domain import REFUNDED, Donation, Invalid
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import Payment
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
-from almoner.kit.ids import encode
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
@@ -48,7 +48,7 @@ _log: Final = structlog.get_logger("almoner.giving")
 
 def refund_idempotency_key(tx: Tx, refund_id: UUID) -> str:
     """The provider's idempotency key of a refund: made from our own row (I6)."""
-    return f"{tx.deployment.environment}:giftrefund:{encode(refund_id)}"
+    return f"{tx.deployment.environment}:giftrefund:{encode_uuid(refund_id)}"
 
 
 async def begin_refund(
@@ -75,18 +75,18 @@ async def begin_refund(
     domain.refund_amount_of(await donations.get(tx, scope, donation_id), minor)
     try:
         donation = await disbursements.remove_from_disbursement(tx, donation_id, rules)
-    except DisbursementRefused as refused:
+    except DisbursementError as refused:
         raise InvalidState(str(refused)) from refused
     money = domain.refund_amount_of(donation, minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
     await store.insert(tx, ALL_PARTNERS, refund)
-    transfers = ledger_domain.donation_refund_started(
+    transfers = ledger_domain.donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
     if called is not None:
         transfers += await _finish_once(tx, donation, refund, called, started_by, note)
-    elif not refund.by_bank:
-        await queue.enqueue_all(tx, [_send_job(refund)])
+    elif not refund.is_by_bank:
+        await queue.enqueue_jobs(tx, [_send_job(refund)])
     ledger.post_transfers(tx, transfers)
     return await get(tx, refund.id)
 
@@ -150,7 +150,7 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
         ledger.post_transfers(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
-async def record_refused(tx: Tx, refund_id: UUID, stated: str) -> None:
+async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
     """The provider will not send it: its money is owed to the nonprofit again. Told twice, it has one effect."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
@@ -169,7 +169,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
     if (refund_id := await store.find_by_provider_refund(tx, ALL_PARTNERS, provider, found.id)) is None:
-        if await store.has_started_refund(tx, ALL_PARTNERS, provider, found.payment):
+        if await store.has_unidentified_refund(tx, ALL_PARTNERS, provider, found.payment):
             raise RetryLater
         if found.why is not None:
             tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
@@ -191,10 +191,10 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
 
 async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundState) -> None:
     """Somebody sent a gift back in the provider's dashboard: the nonprofit is not paid it, too, before it is begun."""
-    paid = (await payments.find_all_at_provider(tx, provider, [found.payment])).get(found.payment)
+    paid = (await payments.find_by_provider_payments(tx, provider, [found.payment])).get(found.payment)
     if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
-        await disbursements.place_hold(
+        await disbursements.enqueue_hold(
             tx, gift, found.id, f"{provider} sent {format_amount(found.money)} back that nobody here began"
         )
 
@@ -202,7 +202,7 @@ async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundSt
 async def enqueue_refresh(tx: Tx, payment: str, refund: str, due: datetime) -> None:
     """Have a refund looked at again."""
     job = NewJob(REFRESH, {"payment": payment, "refund": refund}, unique=refund, due=due)
-    await queue.enqueue_all(tx, [job])
+    await queue.enqueue_jobs(tx, [job])
 
 
 async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
@@ -241,7 +241,7 @@ async def count_unsent(tx: Tx) -> int:
     return await store.count_unsent(tx, ALL_PARTNERS)
 
 
-async def resolve_unsent(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
+async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     """A person has seen to what a provider would not send back, or to what came back.
 
     Raises NoSuchRefund, RefundNotPossible.
@@ -251,19 +251,19 @@ async def resolve_unsent(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     came_back = await store.has_failed(tx, ALL_PARTNERS, refund_id)
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " by a person" if refund.ended_by else ""
-        raise RefundNotPossible(f"the refund is {refund.status}{by_hand}: only what its provider refused is let rest")
-    if not await store.close_refused(tx, ALL_PARTNERS, refund_id, note, by):
-        raise RefundNotPossible("the refund was let rest before")
+        raise RefundError(f"the refund is {refund.status}{by_hand}: only what its provider refused is let rest")
+    if not await store.close_refused_refund(tx, ALL_PARTNERS, refund_id, note, by):
+        raise RefundError("the refund was let rest before")
     return refund
 
 
-async def retry_send(tx: Tx, refund_id: UUID) -> Refund:
+async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     """Have the provider asked again, whom a worker gave up asking. Raises NoSuchRefund, RefundNotPossible."""
     _, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    if refund.by_bank:
-        raise RefundNotPossible("no provider is asked for it: it goes back by bank")
-    await queue.enqueue_all(tx, [_send_job(refund)])
+    if refund.is_by_bank:
+        raise RefundError("no provider is asked for it: it goes back by bank")
+    await queue.enqueue_jobs(tx, [_send_job(refund)])
     return refund
 
 
@@ -275,24 +275,24 @@ async def _finish_once(
     except UniqueViolationError as refused:
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
-        raise RefundNotPossible(f"{name} is recorded for another refund: look it up again.") from refused
+        raise RefundError(f"{name} is recorded for another refund: look it up again.") from refused
 
 
 async def _finish_refund(
     tx: Tx, donation: Donation, refund: Refund, provider_refund: str, by: str | None, note: str | None
 ) -> list[LedgerTransfer]:
     """What is to be posted, by the caller with all else of its transaction."""
-    await store.advance_sent(tx, ALL_PARTNERS, refund.id, provider_refund, by, note)
+    await store.mark_sent(tx, ALL_PARTNERS, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit(tx, None, domain.SENT, RefundSent(donation.id, refund.id))
-    return ledger_domain.donation_refund_sent(refund.id, refund.provider, refund.money)
+    return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
     back = domain.restored_amount(donation, refund.money)
-    await store.advance_refused(tx, ALL_PARTNERS, refund.id, back, by, why)
+    await store.mark_refused(tx, ALL_PARTNERS, refund.id, back, by, why)
     await _release_donation(tx, donation, refund)
-    transfers = ledger_domain.donation_refund_reversed(
+    transfers = ledger_domain.donation_refund_reversed_transfers(
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
     ledger.post_transfers(tx, transfers)
@@ -317,8 +317,8 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """The gift after a refund of it has ended; what is left of it may be paid out."""
-    await queue.delete_dead(tx, SEND, str(refund.id))
-    await disbursements.enqueue_collect(tx, Partner(donation.partner_id), donation.organisation_id)
+    await queue.delete_dead_jobs(tx, SEND, str(refund.id))
+    await disbursements.enqueue_batch_collection(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 

@@ -77,7 +77,7 @@ async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limi
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
 
 
-async def advance_sent(
+async def mark_sent(
     tx: Tx, _scope: AllPartners, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
 ) -> bool:
     """It was sent; False when its state does not allow that.
@@ -95,13 +95,13 @@ async def advance_sent(
             provider_refund,
             by,
             note,
-            REFUND.sources_of("sent"),
+            REFUND.source_states_of("sent"),
             tx.now,
         )
     )
 
 
-async def advance_refused(
+async def mark_refused(
     tx: Tx, _scope: AllPartners, refund_id: UUID, given_back: Money, by: str | None, note: str
 ) -> bool:
     """It will not be sent; False when its state does not allow that."""
@@ -116,7 +116,7 @@ async def advance_refused(
             given_back.minor,
             by,
             note,
-            REFUND.sources_of("refused"),
+            REFUND.source_states_of("refused"),
             tx.now,
         )
     )
@@ -184,7 +184,7 @@ async def find_by_provider_refund(tx: Tx, _scope: AllPartners, provider: str, na
     return found
 
 
-async def has_started_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
+async def has_unidentified_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
     """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
     return bool(
         await tx.fetchval(
@@ -218,7 +218,7 @@ async def has_failed(tx: Tx, _scope: AllPartners, refund_id: UUID) -> bool:
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def close_refused(tx: Tx, _scope: AllPartners, refund_id: UUID, note: str, by: str) -> bool:
+async def close_refused_refund(tx: Tx, _scope: AllPartners, refund_id: UUID, note: str, by: str) -> bool:
     """Nobody sends a refused one again; False when that was noted before."""
     return bool(
         await tx.fetchval(

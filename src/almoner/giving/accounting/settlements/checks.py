@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 DAYS_TO_ARRIVE: Final = 7
 """Providers pay out every day or every week. In a sandbox nobody reports: what is simulated there asks for nothing."""
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "settlements.lines_are_posted",
         "A booked line has its postings, for its amounts; and no such posting has no line",
         "Compare the line with the provider's report, and put the difference right by a person",
@@ -35,7 +35,7 @@ checks: Final = (
         where (l.minor, l.whose) is distinct from (t.amount_minor, t.whose)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "settlements.donations_have_lines",
         "A hosted donation that is settled has a line of its payment, for the amount; and such a line its donation",
         "Compare the donation with the provider's report; until then it must not be paid out",
@@ -53,7 +53,7 @@ checks: Final = (
         where (d.settled_minor, d.settled_currency) is distinct from (l.net_minor, l.currency)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "settlements.clearing_closes",
         "A provider holds for us what it took, less what it settled, sent back, or turned out to be none of ours",
         "See `almoner settlements unmatched`: the account says which provider and currency",
@@ -76,7 +76,7 @@ checks: Final = (
         where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor <> coalesce(m.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "settlements.payments_are_settled",
         f"A payment is in a report of its provider within {DAYS_TO_ARRIVE} days, once the provider has sent one",
         "Import the provider's reports that are missing; ask it for the payments that none of them has",
@@ -98,7 +98,7 @@ checks: Final = (
           )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "settlements.exceptions_are_young",
         "A line that could not be booked is cleared up within four days",
         "See `almoner settlements unmatched`: each has a reason; dismiss lines that will never be booked",

@@ -12,7 +12,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from almoner.giving.accounting.settlements.domain import LineKey, LineKind, ReportLine, ReportRefused, SettlementReport
+from almoner.giving.accounting.settlements.domain import (
+    LineKey,
+    LineKind,
+    ReportLine,
+    SettlementReport,
+    SettlementReportError,
+)
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
 COLUMNS: Final = ("reference", "settled_on", "currency", "kind", "payment", "gross", "fee", "net")
@@ -38,19 +44,19 @@ def parse_report(provider: str, content: bytes) -> SettlementReport:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
-            raise ReportRefused(f"the file has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}")
+            raise SettlementReportError(f"the file has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}")
         read_ = (*COLUMNS, _REFUND)
         numbered = [(rows.line_num, {name: (row.get(name) or "").strip() for name in read_}) for row in rows]
     except UnicodeDecodeError as error:
-        raise ReportRefused("the file is not UTF-8") from error
+        raise SettlementReportError("the file is not UTF-8") from error
     except csv.Error as error:
-        raise ReportRefused(f"the file is no CSV: {error}") from error
+        raise SettlementReportError(f"the file is no CSV: {error}") from error
     return _build_report(provider, hashlib.sha256(content).hexdigest(), numbered)
 
 
 def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
     if not rows:
-        raise ReportRefused("the file holds no lines")
+        raise SettlementReportError("the file holds no lines")
     problems: list[str] = []
     heads: dict[_ReportHeader, int] = {}
     lines: dict[LineKey, tuple[int, ReportLine]] = {}
@@ -71,7 +77,7 @@ def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, st
         problems.append(f"line {number}: reference, settled_on and currency must be those of the lines before")
     if problems:
         more = [f"and {len(problems) - _REPORTED} more"] if len(problems) > _REPORTED else []
-        raise ReportRefused("\n".join(["the file was not imported:", *problems[:_REPORTED], *more]))
+        raise SettlementReportError("\n".join(["the file was not imported:", *problems[:_REPORTED], *more]))
     head = next(iter(heads))
     return SettlementReport(
         provider, head.reference, head.currency, head.settled_on, sha256, tuple(line for _, line in lines.values())

@@ -64,11 +64,11 @@ _SENTENCES: Final = {
 }
 
 
-class ClearRefused(Exception):
+class ClearExceptionError(Exception):
     """A line cannot be cleared; the message says why."""
 
 
-class ReportRefused(Exception):
+class SettlementReportError(Exception):
     """A report cannot be imported, and nothing of it was; the message names every bad line."""
 
 
@@ -124,7 +124,7 @@ class SettlementReport:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredLine:
+class StoredReportLine:
     """A line as it is kept. ``since``: when it was imported."""
 
     id: UUID
@@ -144,7 +144,7 @@ class UnbookedLine:
 
     reference: str
     booked_in: str | None
-    stored: StoredLine
+    stored: StoredReportLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +196,14 @@ def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
     """Why a line cannot be booked, None when it can: to held money if there is some, else to the donation."""
     if line.kind in DISPUTE_KINDS:
         ours = known.unallocated is not None or known.payment is not None
-        disputed = dispute_of(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
+        disputed = match_dispute(line, known) if ours else Mismatch.UNKNOWN_PAYMENT
         return disputed if isinstance(disputed, Mismatch) else None
     if known.unallocated is not None:
         return _unallocated_mismatch(line, known.unallocated, counted=known.already_booked)
     if known.payment is None:
         return Mismatch.UNKNOWN_PAYMENT
     if line.kind is LineKind.REFUND:
-        found = refund_of(line, known)
+        found = match_refund(line, known)
         return found if isinstance(found, Mismatch) else None
     if known.donation is None or known.donation.payment_id != known.payment.id:
         return Mismatch.NOT_PAID
@@ -212,7 +212,7 @@ def mismatch_of(line: ReportLine, known: PaymentMatch) -> Mismatch | None:
     return _amount_mismatch(line, known.payment.money)
 
 
-def refund_of(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
+def match_refund(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
     """The refund of a gift that a line draws: the one it names, else the oldest of its amount; or why there is none."""
     sent = [one for one in known.refunds if not line.refund or one.provider_refund == line.refund]
     if not sent:
@@ -225,7 +225,7 @@ def refund_of(line: ReportLine, known: PaymentMatch) -> Refund | Mismatch:
     return next((one for one in undrawn if one.money == line.gross), Mismatch.OTHER_AMOUNT)
 
 
-def dispute_of(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
+def match_dispute(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
     """The dispute that a line draws or gives back: the one it names, else the oldest; or why there is none."""
     named = [one for one in known.disputes if not line.refund or one.provider_dispute == line.refund]
     if not named:
@@ -243,7 +243,7 @@ def dispute_of(line: ReportLine, known: PaymentMatch) -> Dispute | Mismatch:
 
 
 def _unallocated_mismatch(line: ReportLine, held: UnallocatedPayment, *, counted: bool) -> Mismatch | None:
-    if not held.posted or held.status == "written_off":
+    if not held.is_posted or held.status == "written_off":
         return Mismatch.DISMISSED
     if line.kind is LineKind.REFUND and held.status != "refunded":
         return Mismatch.NOT_REFUNDED

@@ -54,7 +54,7 @@ async def import_parsed_report(
     started_at = perf_counter()
     async with db.write() as tx:
         started = tx.now
-        settlement = await service.open_report(tx, read)
+        settlement = await service.find_or_create_settlement(tx, read)
     for start in range(0, len(read.lines), service.BATCH):
         batch = read.lines[start : start + service.BATCH]
         await _with_retries(db, partial(service.book_lines, settlement=settlement, lines=batch))
@@ -65,7 +65,7 @@ async def import_parsed_report(
     async def finish(tx: Tx) -> Settlement | None:
         if await service.recheck_exceptions(tx, looked_before=started):
             return None
-        settlement = await service.find_settlement(tx, read)
+        settlement = await service.get_settlement(tx, read)
         if record is not None:
             await record(tx, settlement)
         return settlement

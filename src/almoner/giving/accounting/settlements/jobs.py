@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from almoner.giving.accounting.settlements import flows, service
-from almoner.giving.accounting.settlements.domain import ImportInterrupted, ReportRefused, Settlement
+from almoner.giving.accounting.settlements.domain import ImportInterrupted, Settlement, SettlementReportError
 from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.platform.audit import log as audit
@@ -23,7 +23,7 @@ _TRIES: Final = 6
 _REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH)
 
-schedules: Final = (Schedule("settlements.look_again", service.next_check, service.recheck_nightly),)
+schedules: Final = (Schedule("settlements.look_again", service.next_recheck_at, service.recheck_due_exceptions),)
 
 
 async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: Job) -> Result:
@@ -40,7 +40,7 @@ async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: Job)
     for reference in new:
         try:
             await flows.import_parsed_report(work.db, await reports.fetch_report(reference), record=_audit_import)
-        except (ProviderFailure, ImportInterrupted, ReportRefused) as failure:
+        except (ProviderFailure, ImportInterrupted, SettlementReportError) as failure:
             failures.append(str(failure))
     return _retry_later(job, "; ".join(failures)) if failures else JobDone()
 
@@ -52,7 +52,7 @@ def _retry_later(job: Job, reason: str) -> Result:
 
 async def _audit_import(tx: Tx, settlement: Settlement) -> None:
     reported = {"reference": settlement.reference, "sha256": settlement.sha256}
-    await audit.record(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=reported)
+    await audit.record_entry(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=reported)
 
 
 def handlers(reports: PayoutReportSource) -> Mapping[str, Handler]:
@@ -60,7 +60,7 @@ def handlers(reports: PayoutReportSource) -> Mapping[str, Handler]:
     return {FETCH: partial(fetch_reports, reports)}
 
 
-def fetch_schedules(reports: PayoutReportSource) -> tuple[Schedule, ...]:
+def report_schedules(reports: PayoutReportSource) -> tuple[Schedule, ...]:
     """Every hour, once there are payments at the provider."""
 
     async def due(tx: Tx) -> datetime | None:
@@ -69,7 +69,7 @@ def fetch_schedules(reports: PayoutReportSource) -> tuple[Schedule, ...]:
     async def check_due(tx: Tx) -> int:
         if not await service.claim_fetch(tx, reports.name):
             return 0
-        await queue.enqueue_all(tx, [NewJob(FETCH, {})])
+        await queue.enqueue_jobs(tx, [NewJob(FETCH, {})])
         return 1
 
     return (Schedule(FETCH, due, check_due),)

@@ -19,17 +19,17 @@ from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import domain, store
 from almoner.giving.accounting.settlements.domain import (
-    ClearRefused,
+    ClearExceptionError,
     CurrencyTotal,
     LineKey,
     LineKind,
     Mismatch,
     PaymentMatch,
     ReportLine,
-    ReportRefused,
     Settlement,
     SettlementReport,
-    StoredLine,
+    SettlementReportError,
+    StoredReportLine,
     UnbookedLine,
 )
 from almoner.giving.accounting.suspense import service as suspense
@@ -37,7 +37,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -55,7 +55,7 @@ _DAY: Final = timedelta(days=1)
 class _ReconciledLine:
     """A line beside what we know of its payment; ``stored.reason`` is None when it is booked."""
 
-    stored: StoredLine
+    stored: StoredReportLine
     matched: PaymentMatch
 
     @property
@@ -76,7 +76,7 @@ class _ReconciledLine:
         """The refund of a gift that the line draws."""
         if self.stored.line.kind is not LineKind.REFUND or self.matched.unallocated is not None:
             return None
-        found = domain.refund_of(self.stored.line, self.matched)
+        found = domain.match_refund(self.stored.line, self.matched)
         return found if isinstance(found, Refund) else None
 
     @property
@@ -84,7 +84,7 @@ class _ReconciledLine:
         """The dispute that the line draws or gives back."""
         if self.stored.line.kind not in domain.DISPUTE_KINDS:
             return None
-        found = domain.dispute_of(self.stored.line, self.matched)
+        found = domain.match_dispute(self.stored.line, self.matched)
         return found if isinstance(found, Dispute) else None
 
     @property
@@ -99,30 +99,30 @@ class _ReconciledLine:
         return self.matched.donation.organisation_id if self.matched.donation and not self.matched.unallocated else None
 
 
-async def open_report(tx: Tx, report: SettlementReport) -> Settlement:
+async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlement:
     """The report's row, a new one unless its file was imported before.
 
     Raises ReportRefused for another file of it, for a day too far ahead, and for a provider that we have no payment at.
     """
-    if not await store.has_provider(tx, ALL_PARTNERS, report.provider):
+    if not await store.has_payments_at_provider(tx, ALL_PARTNERS, report.provider):
         names = ", ".join(await store.list_providers(tx, ALL_PARTNERS))
-        raise ReportRefused(
+        raise SettlementReportError(
             f"there is no payment at a provider {report.provider!r}: "
             + (f"there are payments at {names}" if names else "there are no payments yet")
         )
     if report.settled_on > (tx.now + DAYS_AHEAD * _DAY).date():
-        raise ReportRefused(f"settled_on is {report.settled_on}: this is more than {DAYS_AHEAD} days ahead")
+        raise SettlementReportError(f"settled_on is {report.settled_on}: this is more than {DAYS_AHEAD} days ahead")
     await store.insert(tx, ALL_PARTNERS, report)
-    found = await find_settlement(tx, report)
+    found = await get_settlement(tx, report)
     if found.sha256 != report.sha256:
-        raise ReportRefused(
+        raise SettlementReportError(
             f"{report.provider}'s report {report.reference} was imported from another file on "
             f"{found.imported_at:%Y-%m-%d}: a report does not change"
         )
     return found
 
 
-async def find_settlement(tx: Tx, report: SettlementReport) -> Settlement:
+async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
     """What became of an imported report. Raises LookupError when it was not."""
     if (found := await store.find_settlement(tx, ALL_PARTNERS, report.provider, report.reference)) is None:
         raise LookupError(f"settlement {report.reference}")
@@ -131,21 +131,21 @@ async def find_settlement(tx: Tx, report: SettlementReport) -> Settlement:
 
 async def missing_reports(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
     """Those of these reports whose lines are not all here, in the given order."""
-    taken = await store.complete_reports(tx, ALL_PARTNERS, provider, references)
+    taken = await store.fully_stored_reports(tx, ALL_PARTNERS, provider, references)
     return [reference for reference in references if reference not in taken]
 
 
 async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When a provider is next asked what it has paid out; None while there is no payment at it."""
-    if not await store.has_provider(tx, ALL_PARTNERS, provider):
+    if not await store.has_payments_at_provider(tx, ALL_PARTNERS, provider):
         return None
-    looked = await store.checked_at(tx, ALL_PARTNERS, provider)
+    looked = await store.last_fetch_at(tx, ALL_PARTNERS, provider)
     return tx.now if looked is None else looked + FETCH_INTERVAL
 
 
 async def claim_fetch(tx: Tx, provider: str) -> bool:
     """Note that a provider is asked now; False when it was asked within the hour."""
-    return await store.set_checked(tx, ALL_PARTNERS, provider, tx.now - FETCH_INTERVAL)
+    return await store.claim_fetch(tx, ALL_PARTNERS, provider, tx.now - FETCH_INTERVAL)
 
 
 async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
@@ -153,11 +153,11 @@ async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
     return await store.newest_settlements(tx, ALL_PARTNERS, limit)
 
 
-async def refund_debited_payments(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
+async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
     """Of which of a provider's held payments a line is booked that it went back."""
     return {
         name
-        for name, kind in await store.booked_kinds(tx, ALL_PARTNERS, provider, payments_)
+        for name, kind in await store.booked_line_kinds(tx, ALL_PARTNERS, provider, payments_)
         if kind is LineKind.REFUND
     }
 
@@ -178,11 +178,11 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
     ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises ClearRefused.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise ClearRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (settlement := await store.find_settlement(tx, ALL_PARTNERS, provider, reference)) is None:
-        raise ClearRefused(f"no report {reference} of {provider} was imported")
+        raise ClearExceptionError(f"no report {reference} of {provider} was imported")
     if not await store.clear_exception(tx, ALL_PARTNERS, settlement.id, key, cleared_by, note):
-        raise ClearRefused(
+        raise ClearExceptionError(
             f"report {reference} has no exception of {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
 
@@ -190,9 +190,9 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
 async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]) -> None:
     """Book up to ``BATCH`` lines of a report; those that were booked before stay as they are."""
     facts = await _load_matches(tx, settlement.provider, lines)
-    there = await store.stored_lines(tx, ALL_PARTNERS, settlement.id, [line.payment for line in lines])
+    there = await store.stored_lines_by_key(tx, ALL_PARTNERS, settlement.id, [line.payment for line in lines])
     new = [
-        StoredLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
+        StoredReportLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
         for line in lines
         if line.key not in there
     ]
@@ -242,10 +242,10 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # else one is under way, and may be it
             why = f"{one.stored.provider} reports {format_amount(line.gross)} sent back that nobody here began"
-            await disbursements.place_hold(tx, gift, line.refund or encode(one.stored.id), why)
+            await disbursements.enqueue_hold(tx, gift, line.refund or encode_uuid(one.stored.id), why)
 
 
-async def settle_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
+async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Money) -> None:
     """What a report that holds this one donation does. Raises NotFound, InvalidState."""
     donation = await donations.get(tx, partner, donation_id)
     payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
@@ -254,7 +254,7 @@ async def settle_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Mo
     line = ReportLine(LineKind.PAYMENT, payment.provider_payment, payment.money, fee)
     report = SettlementReport(
         payment.provider,
-        f"simulated-{encode(donation.id)}",
+        f"simulated-{encode_uuid(donation.id)}",
         payment.money.currency,
         tx.now.date(),
         tx.vault.keyed_hash("settlement", donation.id.bytes).hex(),
@@ -262,19 +262,19 @@ async def settle_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID, fee: Mo
     )
     if donation.settlement is not None:
         raise InvalidState("the donation is settled already")
-    await book_lines(tx, await open_report(tx, report), report.lines)
+    await book_lines(tx, await find_or_create_settlement(tx, report), report.lines)
 
 
 async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> dict[LineKey, PaymentMatch]:
     """What we know of the payments that the lines name; money and donations are held until the transaction ends."""
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
-    held = await suspense.lock_at_provider(tx, provider, named)
-    paid = await payments.find_all_at_provider(tx, provider, named)
+    held = await suspense.lock_by_provider_payments(tx, provider, named)
+    paid = await payments.find_by_provider_payments(tx, provider, named)
     given = await donations.lock_all(
         tx, [paid[name].donation_id for name in named if name in paid and name not in held]
     )
-    counted = await store.booked_kinds(tx, ALL_PARTNERS, provider, named)
+    counted = await store.booked_line_kinds(tx, ALL_PARTNERS, provider, named)
     back = await refunds.sent_refunds_of_payments(
         tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in held]
     )
@@ -304,7 +304,7 @@ async def _load_disputes(
     return await disputes.disputes_of_payments(tx, provider, named) if named else {}
 
 
-def _reconcile_lines(lines: Sequence[StoredLine], facts: dict[LineKey, PaymentMatch]) -> list[_ReconciledLine]:
+def _reconcile_lines(lines: Sequence[StoredReportLine], facts: dict[LineKey, PaymentMatch]) -> list[_ReconciledLine]:
     judged: list[_ReconciledLine] = []
     booked: set[tuple[str, LineKind]] = set()  # two reports may have waited for the same payment
     debited: frozenset[UUID] = frozenset()
@@ -362,13 +362,13 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
     )
 
 
-async def next_check(tx: Tx) -> datetime | None:
+async def next_recheck_at(tx: Tx) -> datetime | None:
     """When exceptions are looked at again: at the midnight (UTC) after the last look."""
     looked = await store.oldest_check_at(tx, ALL_PARTNERS)
     return None if looked is None else _midnight(looked) + _DAY
 
 
-async def recheck_nightly(tx: Tx) -> int:
+async def recheck_due_exceptions(tx: Tx) -> int:
     """Look once more at the exceptions of yesterday."""
     return await recheck_exceptions(tx, _midnight(tx.now))
 

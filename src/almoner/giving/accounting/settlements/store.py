@@ -16,7 +16,7 @@ from almoner.giving.accounting.settlements.domain import (
     ReportLine,
     Settlement,
     SettlementReport,
-    StoredLine,
+    StoredReportLine,
     UnbookedLine,
 )
 from almoner.kit.money import Money
@@ -51,13 +51,13 @@ where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment
 _NOBODY: Final = LineOwner()
 
 
-def _line(row: Record) -> StoredLine:
+def _line(row: Record) -> StoredReportLine:
     id_, settlement_id, provider, kind, payment, gross, fee, currency, reason, since, refund = row[:11]
     line = ReportLine(LineKind(kind), payment, Money(abs(gross), currency), Money(fee, currency), refund)
-    return StoredLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
+    return StoredReportLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
 
 
-async def has_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
+async def has_payments_at_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
     """Whether there is a payment at this provider, or money of it that is held."""
     return bool(
         await tx.fetchval(
@@ -71,7 +71,7 @@ async def has_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
 
 
 async def list_providers(tx: Tx, _scope: AllPartners) -> list[str]:
-    """All that ``has_provider`` is true of; reads every payment."""
+    """All that ``has_payments_at_provider`` is true of; reads every payment."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 
@@ -94,7 +94,7 @@ async def insert(tx: Tx, _scope: AllPartners, report: SettlementReport) -> None:
     )
 
 
-async def complete_reports(tx: Tx, _scope: AllPartners, provider: str, references: Sequence[str]) -> set[str]:
+async def fully_stored_reports(tx: Tx, _scope: AllPartners, provider: str, references: Sequence[str]) -> set[str]:
     """Those of these reports of which every line is stored."""
     rows = await tx.fetch(
         """
@@ -107,7 +107,7 @@ async def complete_reports(tx: Tx, _scope: AllPartners, provider: str, reference
     return {row["reference"] for row in rows}
 
 
-async def checked_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime | None:
+async def last_fetch_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime | None:
     """When a provider was last asked what it has paid out."""
     found: datetime | None = await tx.fetchval(
         "select checked_at from settlement_report_check where provider = $1", provider
@@ -115,7 +115,7 @@ async def checked_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime | N
     return found
 
 
-async def set_checked(tx: Tx, _scope: AllPartners, provider: str, before: datetime) -> bool:
+async def claim_fetch(tx: Tx, _scope: AllPartners, provider: str, before: datetime) -> bool:
     """Note that a provider is asked now; False unless it was last asked by that moment."""
     return bool(
         await tx.fetchval(
@@ -160,9 +160,9 @@ async def newest_settlements(tx: Tx, _scope: AllPartners, limit: int) -> list[Se
     return [Settlement(*row) for row in rows]
 
 
-async def stored_lines(
+async def stored_lines_by_key(
     tx: Tx, _scope: AllPartners, settlement_id: UUID, payments: Sequence[str]
-) -> dict[LineKey, StoredLine]:
+) -> dict[LineKey, StoredReportLine]:
     """Those lines of a report that are stored already."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
@@ -179,7 +179,7 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 """
 
 
-async def booked_kinds(
+async def booked_line_kinds(
     tx: Tx, _scope: AllPartners, provider: str, payments: Sequence[str]
 ) -> set[tuple[str, LineKind]]:
     """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
@@ -187,7 +187,7 @@ async def booked_kinds(
 
 
 async def insert_lines(
-    tx: Tx, _scope: AllPartners, lines: Sequence[StoredLine], owners: Mapping[UUID, LineOwner]
+    tx: Tx, _scope: AllPartners, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
 ) -> int:
     """Store new lines: booked, with their owner, or not, with the reason; how many were not there yet."""
     status = await tx.execute(
@@ -228,7 +228,7 @@ async def insert_lines(
 
 
 async def update_exceptions(
-    tx: Tx, _scope: AllPartners, lines: Sequence[StoredLine], owners: Mapping[UUID, LineOwner]
+    tx: Tx, _scope: AllPartners, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
 ) -> None:
     """Note what another look at held exceptions has found."""
     await tx.execute(
@@ -262,7 +262,7 @@ OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status 
 
 async def exceptions_checked_before(
     tx: Tx, _scope: AllPartners, looked_before: datetime, limit: int
-) -> list[StoredLine]:
+) -> list[StoredReportLine]:
     """Lines that are not booked and were last looked at before a moment, the longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
@@ -318,7 +318,7 @@ async def clear_exception(
     )
 
 
-async def lock_exceptions(tx: Tx, _scope: AllPartners, line_ids: Sequence[UUID]) -> list[StoredLine]:
+async def lock_exceptions(tx: Tx, _scope: AllPartners, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
     """Those of these lines that are not booked, in one order, held until the transaction ends."""
     rows = await tx.fetch(
         f"""

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "suspense.states_are_posted",
         "Held money has the postings of its state, for its amount; and no such posting has no held money",
         "Compare the payment at its provider with docs/money-rules.md, and put the difference right by a person",
@@ -29,7 +29,7 @@ checks: Final = (
         where (h.amount_minor, h.whose) is distinct from (t.amount_minor, t.whose)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.clearing_closes",
         "Suspense is the held money that nobody has decided over; refunds is what is on its way back",
         "See `almoner unallocated-payments list`; the account named says which provider and currency to compare",
@@ -49,7 +49,7 @@ checks: Final = (
           and credits_minor - debits_minor <> coalesce(h.minor, 0) + coalesce(r.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.dismissed_was_never_ours",
         "What a provider has settled to our bank is never dismissed as none of ours",
         "The money is on our bank account and in no other: send it back, or book it by a person",
@@ -59,7 +59,7 @@ checks: Final = (
         """,
         "heldpayment",
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.providers_owe_us",
         "A provider never holds less than nothing for us, but for what it has yet to draw from our bank",
         "More left this account than came: compare the provider's reports, and what was dismissed or recorded by hand",
@@ -90,7 +90,7 @@ checks: Final = (
         where a.kind = 'provider_clearing' and a.debits_minor - a.credits_minor < -coalesce(r.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.payments_are_held",
         "A payment whose money is held has its held money, and held money its payment",
         "Ask the provider how the payment stands; its money is in no account",
@@ -101,7 +101,7 @@ checks: Final = (
         where p.id is null or h.payment_id is null
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.rules_are_followed",
         "The rule decides over held money within 15 minutes after its moment",
         "See that a worker runs, and look for sweep_failed in the log",
@@ -111,7 +111,7 @@ checks: Final = (
         """,
         "heldpayment",
     ),
-    Check(
+    ConsistencyCheck(
         "suspense.refunds_arrive",
         "A refund that was begun is made within a day",
         "See why by docs/runbooks/unallocated-payments.md: the provider refuses it, or cannot be reached",

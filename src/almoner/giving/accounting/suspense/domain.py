@@ -107,12 +107,12 @@ class UnallocatedPayment:
     provider_refund: str | None
 
     @property
-    def by_bank(self) -> bool:
+    def is_by_bank(self) -> bool:
         """Whether it came by bank transfer: an officer sends it back, and no provider is asked."""
         return self.provider == BANK_TRANSFER
 
     @property
-    def posted(self) -> bool:
+    def is_posted(self) -> bool:
         """Whether it is in the books."""
         return is_posted(self.reason)
 
@@ -149,7 +149,7 @@ class UnallocatedPaymentRefunded:
     held: UUID
 
 
-class DecisionRefused(Exception):
+class UnallocatedPaymentError(Exception):
     """What a person asked for cannot be done to this held money; the message says why."""
 
 

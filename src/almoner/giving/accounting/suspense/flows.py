@@ -60,4 +60,4 @@ class _RefundUnallocatedPayment:
 
 async def refund_unallocated_payment(db: Database, provider: PaymentProvider, held_id: UUID) -> None:
     """Have the provider send held money back; when this returns, that is recorded. Raises ProviderFailure."""
-    await leases.run_flow(db, _RefundUnallocatedPayment(provider, held_id))
+    await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, held_id))

@@ -35,4 +35,4 @@ def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
     return {REFUND: partial(refund_unallocated_payment, provider)}
 
 
-schedules: Final = (Schedule("suspense.decide", service.next_due_at, service.decide_due),)
+schedules: Final = (Schedule("suspense.decide", service.next_due_at, service.decide_due_payments),)

@@ -14,16 +14,16 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import domain, store
 from almoner.giving.accounting.suspense.domain import (
     BY_RULE,
-    DecisionRefused,
     NoSuchUnallocatedPayment,
     OfficerChoice,
     OfficerDecision,
     RuleAction,
     UnallocatedPayment,
+    UnallocatedPaymentError,
     UnallocatedPaymentRefunded,
 )
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
@@ -40,7 +40,7 @@ _log: Final = structlog.get_logger("almoner.giving")
 
 def refund_idempotency_key(tx: Tx, held_id: UUID) -> str:
     """The provider's idempotency key of a refund: made from our own row (I6)."""
-    return f"{tx.deployment.environment}:refund:{encode(held_id)}"
+    return f"{tx.deployment.environment}:refund:{encode_uuid(held_id)}"
 
 
 async def record_unallocated_payment(
@@ -67,8 +67,8 @@ async def record_unallocated_payment(
         return
     reported = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
-    if held.posted:
-        ledger.post_transfers(tx, ledger_domain.payment_unallocated(held.id, provider, held.money))
+    if held.is_posted:
+        ledger.post_transfers(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
 
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
@@ -100,7 +100,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return await store.next_due_at(tx, ALL_PARTNERS)
 
 
-async def decide_due(tx: Tx, limit: int = BATCH) -> int:
+async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     """Do what the rules say with money that no person has decided over; how many were decided."""
     due = await store.lock_due(tx, ALL_PARTNERS, limit)
     to_refund = [held for held in due if domain.RULES[held.reason].action is RuleAction.REFUND]
@@ -117,15 +117,15 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
     Raises NoSuchUnallocatedPayment, DecisionRefused.
     """
     held = await get_for_update(tx, held_id)
-    if held.status == "refunding" and held.by_bank:
-        raise DecisionRefused(
+    if held.status == "refunding" and held.is_by_bank:
+        raise UnallocatedPaymentError(
             "It goes back by bank: send it, and record it with --provider-refund, or import the statement."
         )
     if held.status == "refunding":
         await store.insert_decision(
             tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)
         )
-        await queue.enqueue_all(tx, [_refund_job(held)])
+        await queue.enqueue_jobs(tx, [_refund_job(held)])
         return held
     _ensure_undecided(held)
     _ensure_posted(held)
@@ -144,8 +144,8 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
     if held.status != "refunding":
         _ensure_undecided(held)
         _ensure_posted(held)
-        await store.advance_decided(tx, ALL_PARTNERS, [held_id], "refunding", by, note)
-        transfers += ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
+        await store.mark_decided(tx, ALL_PARTNERS, [held_id], "refunding", by, note)
+        transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
     decided = OfficerDecision(held_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
     await store.insert_decision(tx, ALL_PARTNERS, decided)
     try:
@@ -153,7 +153,9 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
     except UniqueViolationError as refused:
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
-        raise DecisionRefused(f"{provider_refund} is recorded for other held money: look it up again.") from refused
+        raise UnallocatedPaymentError(
+            f"{provider_refund} is recorded for other held money: look it up again."
+        ) from refused
     return await get(tx, held_id)
 
 
@@ -167,7 +169,7 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
     except CheckViolationError as refused:
         if refused.constraint_name != SETTLED_CONSTRAINT:
             raise
-        raise DecisionRefused(
+        raise UnallocatedPaymentError(
             "The provider has settled it to our bank account already: it can only be sent back."
         ) from refused
     ledger.post_transfers(tx, transfers)
@@ -181,10 +183,12 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
     """
     held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
-    if not held.by_bank or held.payment_id is None:
-        raise DecisionRefused("Only the first bank transfer with the reference of a gift can be made that gift.")
+    if not held.is_by_bank or held.payment_id is None:
+        raise UnallocatedPaymentError(
+            "Only the first bank transfer with the reference of a gift can be made that gift."
+        )
     if held.reason is UnallocatedReason.OTHER_CURRENCY:
-        raise DecisionRefused(domain.OTHER_CURRENCY)
+        raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
     await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ACCEPT, note, by, tx.now))
     return held
 
@@ -193,9 +197,11 @@ async def apply_to_donation(
     tx: Tx, held: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
 ) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
-    await store.advance_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
+    await store.mark_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
-    ledger.post_transfers(tx, [*ledger_domain.unallocated_applied(held.id, held.provider, held.money), *received])
+    ledger.post_transfers(
+        tx, [*ledger_domain.unallocated_applied_transfers(held.id, held.provider, held.money), *received]
+    )
 
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
@@ -203,9 +209,9 @@ async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     return await store.lock_by_reference(tx, ALL_PARTNERS, reference)
 
 
-async def applied_payment_id(tx: Tx, reference: str) -> list[UUID]:
+async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return await store.applied_payment_id(tx, ALL_PARTNERS, reference)
+    return await store.applied_payment_ids(tx, ALL_PARTNERS, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
@@ -222,38 +228,40 @@ async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_disp
     """
     transfers: list[LedgerTransfer] = []
     if held.status == "held":
-        await store.advance_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
-        transfers += ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
-    await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
-    await queue.delete_dead(tx, REFUND, str(held.id))
-    return [*transfers, *ledger_domain.unallocated_refund_sent(held.id, held.provider, held.money)]
+        await store.mark_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
+        transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
+    await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
+    await queue.delete_dead_jobs(tx, REFUND, str(held.id))
+    return [*transfers, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
 
 
 async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
-    await store.advance_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
-    await queue.delete_dead(tx, REFUND, str(held.id))
+    await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
+    await queue.delete_dead_jobs(tx, REFUND, str(held.id))
     await outbox.emit(tx, None, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
-    ledger.post_transfers(tx, [*before, *ledger_domain.unallocated_refund_sent(held.id, held.provider, held.money)])
+    ledger.post_transfers(
+        tx, [*before, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
+    )
 
 
 async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     """The transfers are posted by the caller, with all others of its transaction."""
-    await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "refunding", by, note)
-    await queue.enqueue_all(tx, [_refund_job(held) for held in due if not held.by_bank])
+    await store.mark_decided(tx, ALL_PARTNERS, [held.id for held in due], "refunding", by, note)
+    await queue.enqueue_jobs(tx, [_refund_job(held) for held in due if not held.is_by_bank])
     return [
         transfer
         for held in due
-        for transfer in ledger_domain.unallocated_refund_started(held.id, held.provider, held.money)
+        for transfer in ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
     ]
 
 
 async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
-    await store.advance_decided(tx, ALL_PARTNERS, [held.id for held in due], "written_off", by, note)
-    ours = [held for held in due if held.posted]
+    await store.mark_decided(tx, ALL_PARTNERS, [held.id for held in due], "written_off", by, note)
+    ours = [held for held in due if held.is_posted]
     return [
         transfer
         for held in ours
-        for transfer in ledger_domain.unallocated_written_off(held.id, held.provider, held.money)
+        for transfer in ledger_domain.unallocated_write_off_transfers(held.id, held.provider, held.money)
     ]
 
 
@@ -263,15 +271,17 @@ def _refund_job(held: UnallocatedPayment) -> NewJob:
 
 def _ensure_undecided(held: UnallocatedPayment) -> None:
     if held.status != "held":
-        raise DecisionRefused(f"It was decided over by {held.decided_by} already: it is {held.status}.")
+        raise UnallocatedPaymentError(f"It was decided over by {held.decided_by} already: it is {held.status}.")
 
 
 def _ensure_posted(held: UnallocatedPayment) -> None:
-    if not held.posted:
-        raise DecisionRefused("It is money of another mode and none of ours: it can only be dismissed.")
+    if not held.is_posted:
+        raise UnallocatedPaymentError("It is money of another mode and none of ours: it can only be dismissed.")
 
 
-async def lock_at_provider(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, UnallocatedPayment]:
+async def lock_by_provider_payments(
+    tx: Tx, provider: str, provider_payments: Sequence[str]
+) -> dict[str, UnallocatedPayment]:
     """What is held of these payments of a provider, by its ids, until the transaction ends."""
-    found = await store.lock_at_provider(tx, ALL_PARTNERS, provider, provider_payments)
+    found = await store.lock_by_provider_payments(tx, ALL_PARTNERS, provider, provider_payments)
     return {held.provider_payment: held for held in found}

@@ -81,7 +81,7 @@ async def get_for_update(tx: Tx, _scope: AllPartners, held_id: UUID) -> Unalloca
     return _unallocated_payment(row) if row else None
 
 
-async def lock_at_provider(
+async def lock_by_provider_payments(
     tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
 ) -> list[UnallocatedPayment]:
     """What is held of these payments of a provider, in one order, until the transaction ends."""
@@ -128,7 +128,7 @@ async def newest_payments(tx: Tx, _scope: AllPartners, statuses: Sequence[str], 
     return [_unallocated_payment(row) for row in rows]
 
 
-async def advance_decided(
+async def mark_decided(
     tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID], target: str, by: str, note: str | None
 ) -> int:
     """Decide over those that are held still; how many were."""
@@ -139,7 +139,7 @@ async def advance_decided(
         """,
         held_ids,
         target,
-        UNALLOCATED_PAYMENT.sources_of(target),
+        UNALLOCATED_PAYMENT.source_states_of(target),
         tx.now,
         by,
         note,
@@ -147,7 +147,7 @@ async def advance_decided(
     return int(status.rpartition(" ")[2])
 
 
-async def advance_applied(tx: Tx, _scope: AllPartners, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def mark_applied(tx: Tx, _scope: AllPartners, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
     """A person has made it a gift, with this payment."""
     await tx.execute(
         """
@@ -170,7 +170,7 @@ where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 a
 """
 
 
-async def applied_payment_id(tx: Tx, _scope: AllPartners, reference: str) -> list[UUID]:
+async def applied_payment_ids(tx: Tx, _scope: AllPartners, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
     return [row["applied_payment_id"] for row in await tx.fetch(APPLIED_PAYMENTS, reference)]
 
@@ -187,7 +187,7 @@ async def lock_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> list
     return [_unallocated_payment(row) for row in rows]
 
 
-async def advance_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_refund: str) -> bool:
+async def mark_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_refund: str) -> bool:
     """The provider has sent it back; False when that was known, or is not so decided."""
     return bool(
         await tx.fetchval(
@@ -197,7 +197,7 @@ async def advance_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_
             """,
             held_id,
             provider_refund,
-            UNALLOCATED_PAYMENT.sources_of("refunded"),
+            UNALLOCATED_PAYMENT.source_states_of("refunded"),
             tx.now,
         )
     )

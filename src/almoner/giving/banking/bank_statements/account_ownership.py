@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.banking.bank_statements.domain import Statement, normalise_account
+from almoner.giving.banking.bank_statements.domain import Statement, normalise_account_number
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountRefused
+from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
@@ -19,19 +19,19 @@ def ownership_problems(statement: Statement, own: Mapping[str, OwnAccount] | Non
             return []
         known = ", ".join(f"{one.numbers.account} in {currency}" for currency, one in own.items()) or "none"
         return [f"this is no account of ours in {statement.currency}: ALMONER_BANK_ACCOUNTS has {known}"]
-    account = normalise_account(statement.account)
+    account = normalise_account_number(statement.account)
     try:
         if _IBAN.fullmatch(account):
-            payee_bank_accounts.parse_numbers({"iban": account})
-    except PayeeAccountRefused as refused:
+            payee_bank_accounts.parse_account_numbers({"iban": account})
+    except PayeeAccountError as refused:
         return [str(refused)]
     return []
 
 
-def canonical_account(statement: Statement, own: Mapping[str, OwnAccount] | None) -> str:
+def canonical_account_number(statement: Statement, own: Mapping[str, OwnAccount] | None) -> str:
     """The account in the one spelling that we keep."""
     ours = _find_own_account(statement, own) if own is not None else None
-    return ours.numbers.account if ours else normalise_account(statement.account)
+    return ours.numbers.account if ours else normalise_account_number(statement.account)
 
 
 def _find_own_account(statement: Statement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
@@ -42,6 +42,6 @@ def _find_own_account(statement: Statement, own: Mapping[str, OwnAccount]) -> Ow
     numbers = known.numbers
     return (
         known
-        if normalise_account(statement.account) in {numbers.account, f"{numbers.bank or ''}{numbers.account}"}
+        if normalise_account_number(statement.account) in {numbers.account, f"{numbers.bank or ''}{numbers.account}"}
         else None
     )

@@ -9,10 +9,16 @@ from dataclasses import replace
 from typing import Final
 
 from almoner.giving.banking.bank_statements import domain, store
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, LineReferences, OpenReason, Statement
+from almoner.giving.banking.bank_statements.domain import (
+    BankLine,
+    BankMovement,
+    LineReferences,
+    OpenLineReason,
+    Statement,
+)
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedTransfer
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -24,7 +30,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
 
     ``found``: what it is by itself.
     """
-    if found not in (OpenReason.UNKNOWN, OpenReason.AMBIGUOUS):
+    if found not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
     ordered = await payment_files.released_transfers(tx, domain.end_to_end_ids(moved))
@@ -32,7 +38,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
-    name = f"batch {encode(line.id)}"
+    name = f"batch {encode_uuid(line.id)}"
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     statement = Statement(line.account, name, moved.currency, None, None, digest, tuple(parts))
     await store.insert(tx, ALL_PARTNERS, statement, list(enumerate(parts, 1)), 1, _RULE)

@@ -7,7 +7,7 @@ from functools import reduce
 from hashlib import sha256
 from typing import Any, Final
 
-from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementRefused
+from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import MessageRefused
@@ -29,7 +29,7 @@ def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
         document = iso20022.parse_message(content, _MESSAGE, _VERSIONS)
     except MessageRefused as refused:
         hint = "" if b"<" in content[:4] else "; of CSV say with --mapping what its columns are"
-        raise StatementRefused(f"This is no statement of a bank: {refused}{hint}") from refused
+        raise StatementError(f"This is no statement of a bank: {refused}{hint}") from refused
     digest = sha256(content).hexdigest()
     pages = document.bk_to_cstmr_stmt.grp_hdr.msg_pgntn
     wrong: list[str] = []

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "bank_lines.are_young",
         "No line of a bank statement waits for a person for more than five days",
         "Review them with `almoner bank-statements lines`: match each, or dismiss it with a note",
@@ -13,7 +13,7 @@ checks: Final = (
         "and created_at < (select at from moment) - interval '5 days'",
         "bankline",
     ),
-    Check(
+    ConsistencyCheck(
         "bank_lines.providers_paid",
         "What a provider says that it paid out to us has come to our account, where its statements are imported",
         "Compare the provider's report with the bank's statement: see `almoner bank-statements provider-payouts`",
@@ -24,14 +24,14 @@ checks: Final = (
         )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "bank_lines.statements_follow",
         "Every statement of our bank opens with the balance that another one ended with",
         "Import the statement that is missing: `almoner bank-statements gaps` says before which",
         "select id from bank_statement_gap",
         "bankstatement",
     ),
-    Check(
+    ConsistencyCheck(
         "bank_lines.payouts_follow",
         "A payout whose transfer the bank has booked is paid, or came back by a line of the bank",
         "The import was interrupted: import the statement again",
@@ -44,7 +44,7 @@ checks: Final = (
         """,
         "bankline",
     ),
-    Check(
+    ConsistencyCheck(
         "bank_lines.gifts_are_settled",
         "A line that is a donor's transfer, or what went back of one, is booked for its amount; and each has its line",
         "Compare the line with the bank's statement, and put the difference right by a person",

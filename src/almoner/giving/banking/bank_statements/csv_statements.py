@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementRefused
+from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
 
 _COLUMNS: Final = ("day", "amount", "reference", "end_to_end_id", "counterparty", "words")
@@ -30,17 +30,17 @@ def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
         text = content.decode("utf-8-sig")
         rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=form["delimiter"], strict=True))
     except UnicodeDecodeError as error:
-        raise StatementRefused("the file is not UTF-8") from error
+        raise StatementError("the file is not UTF-8") from error
     except csv.Error as error:
-        raise StatementRefused(f"the file is no CSV: {error}") from error
+        raise StatementError(f"the file is no CSV: {error}") from error
     columns = form["columns"]
     if missing := [name for name in columns.values() if rows and name not in rows[0]]:
-        raise StatementRefused(f"the file has no column {', '.join(missing)}")
+        raise StatementError(f"the file has no column {', '.join(missing)}")
     found: list[str] = []
     movements = [_movement(number, row, form, found) for number, row in enumerate(rows, 2)]
     if found:
         rest = f"\nand {len(found) - _REPORTED:,} more" if len(found) > _REPORTED else ""
-        raise StatementRefused("\n".join(found[:_REPORTED]) + rest)
+        raise StatementError("\n".join(found[:_REPORTED]) + rest)
     digest = sha256(content).hexdigest()
     stored = tuple(one for one in movements if one is not None)
     return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, stored, export=True)]
@@ -50,7 +50,7 @@ def _load_mapping(mapping: Path) -> dict[str, Any]:
     try:
         form = tomllib.loads(mapping.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StatementRefused(f"{mapping} cannot be read: {error}") from error
+        raise StatementError(f"{mapping} cannot be read: {error}") from error
     columns = form.get("columns")
     found = [f"{name} is none of {', '.join(sorted(_KNOWN))}" for name in form.keys() - _KNOWN]
     if not isinstance(columns, dict):
@@ -65,7 +65,7 @@ def _load_mapping(mapping: Path) -> dict[str, Any]:
     if len(str(form.get("delimiter", ","))) != 1:
         found.append("delimiter must be one character")
     if found:
-        raise StatementRefused(f"{mapping}: " + "; ".join(found))
+        raise StatementError(f"{mapping}: " + "; ".join(found))
     return {"delimiter": ",", "decimal": ".", "day_form": "%Y-%m-%d", **form}
 
 

@@ -34,11 +34,11 @@ REQUEST_REFERENCE: Final = re.compile(r"\bALM[\s-]*([0-9A-Z]{5})[\s-]*([0-9A-Z]{
 END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | re.IGNORECASE)
 
 
-class StatementRefused(Exception):
+class StatementError(Exception):
     """A statement cannot be imported, or a line not decided; the message names every reason."""
 
 
-class OpenReason(StrEnum):
+class OpenLineReason(StrEnum):
     """Why a line waits for a person."""
 
     UNKNOWN = "unknown"
@@ -59,16 +59,16 @@ class OpenReason(StrEnum):
 
 
 _SENTENCES: Final = {
-    OpenReason.UNKNOWN: "nothing of ours is named in it",
-    OpenReason.SEEN_BEFORE: "the bank has told this movement before",
-    OpenReason.TAKEN_BACK: "the bank has taken back what it told before",
-    OpenReason.OTHER_AMOUNT: "what it names is of another amount",
-    OpenReason.OTHER_CURRENCY: "what it names is in another currency",
-    OpenReason.OTHER_STATE: "what it names is settled, paid or returned already, or not sent yet",
-    OpenReason.AMBIGUOUS: "it names more than one thing of ours",
-    OpenReason.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
-    OpenReason.REFUSED: "what it names did not take it",
-    OpenReason.UNCONFIRMED: "it is a disbursement without a released file: run `almoner disbursements confirm` first",
+    OpenLineReason.UNKNOWN: "nothing of ours is named in it",
+    OpenLineReason.SEEN_BEFORE: "the bank has told this movement before",
+    OpenLineReason.TAKEN_BACK: "the bank has taken back what it told before",
+    OpenLineReason.OTHER_AMOUNT: "what it names is of another amount",
+    OpenLineReason.OTHER_CURRENCY: "what it names is in another currency",
+    OpenLineReason.OTHER_STATE: "what it names is settled, paid or returned already, or not sent yet",
+    OpenLineReason.AMBIGUOUS: "it names more than one thing of ours",
+    OpenLineReason.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
+    OpenLineReason.REFUSED: "what it names did not take it",
+    OpenLineReason.UNCONFIRMED: "its disbursement has no released file: run `almoner disbursements confirm` first",
 }
 
 
@@ -135,7 +135,7 @@ class BankLine:
     account: str
     movement: BankMovement
     status: LineStatus
-    reason: OpenReason | None
+    reason: OpenLineReason | None
     matched_as: MatchedAs | None
     since: datetime
     booking_error: str | None = None
@@ -226,7 +226,7 @@ class LineReferences:
 MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
-def normalise_account(account: str) -> str:
+def normalise_account_number(account: str) -> str:
     """An account as it is compared and kept, however it was written."""
     return _BETWEEN.sub("", account).upper()
 
@@ -300,14 +300,14 @@ def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[t
     gone = [fact for fact in left.elements() if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
         reported = "\n".join(f"{fact[3]} of {fact[0]}: {fact[1]} minor units of {fact[2]}" for fact in gone)
-        raise StatementRefused(
+        raise StatementError(
             f"The statement {statement.reference} of {statement.account} was imported with lines that it has not, or "
             f"has otherwise, now: a statement does not change.\n{reported}"
         )
     return new
 
 
-def request_references(movement: BankMovement) -> list[str]:
+def donation_request_references(movement: BankMovement) -> list[str]:
     """The donation requests that it may name."""
     return list(dict.fromkeys(f"ALM-{one[1]}-{one[2]}" for one in REQUEST_REFERENCE.finditer(movement.text.upper())))
 
@@ -322,7 +322,7 @@ def end_to_end_ids(movement: BankMovement) -> list[str]:
     return list(dict.fromkeys(one[0].lower() for one in END_TO_END.finditer(movement.text)))
 
 
-def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenReason:
+def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
     """What a line is the movement of, or why a person has to look. Only what is certain is matched.
 
     Money that came for a request may be any amount: the request takes what it is open for, the rest is held. So may
@@ -331,47 +331,49 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
     """
     things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
     if movement.reversal and movement.minor < 0:  # what was believed is gone: never the double of what it undoes
-        return OpenReason.TAKEN_BACK
+        return OpenLineReason.TAKEN_BACK
     if named.seen_before:
-        return OpenReason.SEEN_BEFORE
+        return OpenLineReason.SEEN_BEFORE
     if not things:
-        return OpenReason.UNKNOWN
+        return OpenLineReason.UNKNOWN
     if len(things) > 1:
-        return OpenReason.AMBIGUOUS
+        return OpenLineReason.AMBIGUOUS
     found = _match_target(movement, things[0])
-    if isinstance(found, OpenReason):
+    if isinstance(found, OpenLineReason):
         return found
     matched_as, thing = found
     if (matched_as, thing.id) in named.matched_targets:
-        return OpenReason.MATCHED_BEFORE
+        return OpenLineReason.MATCHED_BEFORE
     if matched_as == "disbursement" and isinstance(thing, Disbursement):
         return _outgoing_mismatch(thing, named) or found
     return found
 
 
-def _outgoing_mismatch(payout: Disbursement, named: LineReferences) -> OpenReason | None:
+def _outgoing_mismatch(payout: Disbursement, named: LineReferences) -> OpenLineReason | None:
     """Why money that left is not yet that of a payout. Its return may be told before it, never instead of it."""
     if payout.status == "SENT" and payout.id not in named.released:
-        return OpenReason.UNCONFIRMED
+        return OpenLineReason.UNCONFIRMED
     back = payout.status == "RETURNED" and ("disbursement_return", payout.id) not in named.matched_targets
-    return OpenReason.OTHER_STATE if back else None
+    return OpenLineReason.OTHER_STATE if back else None
 
 
-def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs, MatchTarget] | OpenReason:
+def _match_target(movement: BankMovement, thing: MatchTarget) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
     came = movement.minor > 0
     if isinstance(thing, Payment):
         return ("donation", thing) if came else ("donation_refund", thing)
     if movement.currency != (thing.currency if isinstance(thing, ProviderPayout) else thing.money.currency):
-        return OpenReason.OTHER_CURRENCY
+        return OpenLineReason.OTHER_CURRENCY
     if isinstance(thing, DonationRequest):
         ready = came and thing.status != "PAID" and not thing.collecting
-        return ("request", thing) if ready else OpenReason.OTHER_STATE
+        return ("request", thing) if ready else OpenLineReason.OTHER_STATE
     if isinstance(thing, ProviderPayout):
-        return ("settlement", thing) if movement.minor == thing.net_minor else OpenReason.OTHER_AMOUNT
+        return ("settlement", thing) if movement.minor == thing.net_minor else OpenLineReason.OTHER_AMOUNT
     if movement.money != thing.money:
-        return OpenReason.OTHER_AMOUNT
+        return OpenLineReason.OTHER_AMOUNT
     if came:
         return (
-            ("disbursement_return", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenReason.OTHER_STATE
+            ("disbursement_return", thing)
+            if thing.status in {"SENT", "PAID", "RETURNED"}
+            else OpenLineReason.OTHER_STATE
         )
-    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenReason.OTHER_STATE
+    return ("disbursement", thing) if thing.status in {"SENT", "PAID", "RETURNED"} else OpenLineReason.OTHER_STATE

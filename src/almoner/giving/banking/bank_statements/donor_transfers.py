@@ -15,7 +15,7 @@ from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
-from almoner.giving.banking.bank_statements.domain import BankLine, OpenReason, StatementRefused
+from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.payments import service as payments
@@ -29,7 +29,7 @@ from almoner.giving.checkout.payments.domain import (
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -47,7 +47,7 @@ async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     payment = await bank_transfers.lock_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
     found = ProviderPayment(
-        id=f"{payment.provider_payment}/{encode(line.id)}" if again else payment.provider_payment or "",
+        id=f"{payment.provider_payment}/{encode_uuid(line.id)}" if again else payment.provider_payment or "",
         url=None,
         status=ProviderStatus.SUCCEEDED,
         money=line.movement.money,
@@ -62,7 +62,7 @@ async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     return await _book_settlement(tx, line, LineKind.PAYMENT, found.id)
 
 
-async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenReason:
+async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLineReason:
     """Money left under a gift's reference: the oldest refund of this amount is sent by it. Its settlement.
 
     Raises StatementRefused when the books did not take it.
@@ -75,19 +75,25 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenRe
         one
         for gift in await _donation_ids(tx, payment, reference)
         for one in await refunds.refunds_of_donation(tx, gift)
-        if one.by_bank and one.money == money
+        if one.is_by_bank and one.money == money
     ]
     known: list[UnallocatedPayment | Refund] = [*held, *given]
     if not (going := await _outgoing_refunds(tx, reference, held, given)):
         ended = {one.status for one in known}
         return (
-            OpenReason.MATCHED_BEFORE if ended & _BACK else OpenReason.OTHER_STATE if ended else OpenReason.OTHER_AMOUNT
+            OpenLineReason.MATCHED_BEFORE
+            if ended & _BACK
+            else OpenLineReason.OTHER_STATE
+            if ended
+            else OpenLineReason.OTHER_AMOUNT
         )
     # What is of one reference and one amount is one donor's, and the oldest of it is as good as any; unless an officer
     # who was faster than the statement has noted what the bank calls it.
     back = next((one for one in going if one.provider_refund == called), going[0])
     if back.provider_refund != called and any(one.provider_refund == called for one in known):
-        called = f"{called}/{encode(line.id)}"  # another line was taken for the one that was noted so: this is its own
+        called = (
+            f"{called}/{encode_uuid(line.id)}"  # another line was taken for the one that was noted so: this is its own
+        )
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
         return await _book_settlement(tx, line, LineKind.REFUND, back.provider_payment)
@@ -102,14 +108,14 @@ async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Paymen
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
         note = f"{name}: the bank has taken back what it told before, {line.movement.reference}"
-        await disbursements.hold_organisation(
+        await disbursements.hold_disbursements(
             tx, Partner(partner_id), organisation_id, note=note, decided_by=_RULE, rules=DisbursementRules()
         )
 
 
 async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
     """The gift that a reference was given for, and those that people made of what came under it."""
-    accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_id(tx, reference)]
+    accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_ids(tx, reference)]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
 
@@ -120,7 +126,7 @@ async def _outgoing_refunds(
 
     Then what is of the same gifts, each the oldest first.
     """
-    debited = await settlements.refund_debited_payments(tx, BANK_TRANSFER, [one.provider_payment for one in held])
+    debited = await settlements.payments_with_booked_refund(tx, BANK_TRANSFER, [one.provider_payment for one in held])
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
     own = {of.id for of in paid if of and of.provider_payment == reference}
     others = {one.id for one in given if one.payment_id not in own}
@@ -137,14 +143,14 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str)
     moved = line.movement
     report = SettlementReport(
         BANK_TRANSFER,
-        encode(line.id),
+        encode_uuid(line.id),
         moved.currency,
         min(moved.booked_on, tx.now.date()),
         tx.vault.keyed_hash(_CONTEXT, line.id.bytes).hex(),
         (ReportLine(kind, payment, moved.money, Money(0, moved.currency)),),
     )
-    settlement = await settlements.open_report(tx, report)
+    settlement = await settlements.find_or_create_settlement(tx, report)
     await settlements.book_lines(tx, settlement, report.lines)
-    if (await settlements.find_settlement(tx, report)).matched != len(report.lines):
-        raise StatementRefused(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
+    if (await settlements.get_settlement(tx, report)).matched != len(report.lines):
+        raise StatementError(f"the books did not take {moved.reference} as the {kind} {payment}: it is settled")
     return settlement.id

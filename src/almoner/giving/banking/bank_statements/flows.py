@@ -14,7 +14,7 @@ import structlog
 from asyncpg import DeadlockDetectedError, SerializationError
 
 from almoner.giving.banking.bank_statements import service
-from almoner.giving.banking.bank_statements.domain import Statement, StatementRefused
+from almoner.giving.banking.bank_statements.domain import Statement, StatementError
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.platform.database.transactions import Database, Tx
 
@@ -53,7 +53,7 @@ async def import_statements(
     currency; only the sandbox takes statements of any account where none are set. Raises StatementRefused.
     """
     if own is None and not db.deployment.sandbox:
-        raise StatementRefused(
+        raise StatementError(
             "Say whose statements are believed: set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts, as in "
             "docs/runbooks/bank.md."
         )
@@ -81,7 +81,7 @@ async def import_statements(
 
 async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:
     async with db.read() as tx:
-        return await service.open_lines(tx, after)
+        return await service.open_line_ids(tx, after)
 
 
 async def _match_line(db: Database, line_id: UUID) -> bool:

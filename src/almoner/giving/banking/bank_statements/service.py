@@ -11,7 +11,7 @@ from asyncpg import DataError, IntegrityConstraintViolationError, PostgresError
 
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import ReportRefused, UnbookedLine
+from almoner.giving.accounting.settlements.domain import SettlementReportError, UnbookedLine
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.banking.bank_statements import (
     account_ownership,
@@ -29,25 +29,25 @@ from almoner.giving.banking.bank_statements.domain import (
     MatchedAs,
     MatchTarget,
     MissingProviderPayout,
-    OpenReason,
+    OpenLineReason,
     Statement,
+    StatementError,
     StatementGap,
-    StatementRefused,
     UnreconciledItem,
 )
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donation_requests import service as donation_requests
-from almoner.giving.checkout.donation_requests.domain import DonationRequest, RequestRefused
+from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestError
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER, Payment
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import Disbursement, DisbursementError, DisbursementRules
 from almoner.kit.errors import NotFound
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, MoneyError
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.observability.telemetry import Telemetry
@@ -57,7 +57,7 @@ SANDBOX: Final = "sandbox"
 """The account that simulated transfers come to."""
 PAGE_SIZE: Final = 500
 REFUSALS: Final = (
-    *(RequestRefused, DisbursementRefused, ReportRefused, StatementRefused, InvalidState),
+    *(DonationRequestError, DisbursementError, SettlementReportError, StatementError, InvalidState),
     *(NotFound, LookupError, MoneyError, DataError, IntegrityConstraintViolationError),
 )
 """What is wrong with one line, and neither with the others nor with the database."""
@@ -82,15 +82,15 @@ def parse_file(
 
         found, wrong = camt.parse_statements(content)
     if not found and not wrong:
-        raise StatementRefused("There is no statement in the file.")
+        raise StatementError("There is no statement in the file.")
     latest = today + timedelta(days=domain.DAYS_AHEAD)
     for one in found:
         problems = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one, latest)]
         wrong += [f"{one.account}, {one.reference}: {problem}" for problem in problems]
     if wrong:
         rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
-        raise StatementRefused("\n".join(wrong[:_REPORTED]) + rest)
-    return [replace(one, account=account_ownership.canonical_account(one, own)) for one in found]
+        raise StatementError("\n".join(wrong[:_REPORTED]) + rest)
+    return [replace(one, account=account_ownership.canonical_account_number(one, own)) for one in found]
 
 
 async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
@@ -100,7 +100,7 @@ async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, ALL_PARTNERS, account)
-    parts = await store.count_parts(tx, ALL_PARTNERS, account, name)
+    parts = await store.count_statement_parts(tx, ALL_PARTNERS, account, name)
     if statement.export and (days := [one.booked_on for one in statement.movements]):
         known = await store.exported_movements(tx, ALL_PARTNERS, account, statement.currency, min(days), max(days))
     else:
@@ -111,14 +111,14 @@ async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
     return bool(new or not parts)
 
 
-async def open_lines(tx: Tx, after: UUID | None) -> list[UUID]:
+async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
-    return await store.open_lines(tx, ALL_PARTNERS, after, PAGE_SIZE)
+    return await store.open_line_ids(tx, ALL_PARTNERS, after, PAGE_SIZE)
 
 
-async def newest_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
+async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait for a person; or the newest of all."""
-    return await store.newest_lines(tx, ALL_PARTNERS, limit, every=every)
+    return await store.list_lines(tx, ALL_PARTNERS, limit, every=every)
 
 
 async def missing_provider_payouts(tx: Tx, limit: int) -> list[MissingProviderPayout]:
@@ -131,34 +131,34 @@ async def statement_gaps(tx: Tx, limit: int) -> list[StatementGap]:
     return await store_gaps.statement_gaps(tx, ALL_PARTNERS, limit)
 
 
-async def explain_gap(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
+async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
     """A person found out that no statement is missing before one. Raises NotFound, StatementRefused."""
     if await store_gaps.find_gap(tx, ALL_PARTNERS, statement_id) is None:
         raise NotFound
     _ensure_note(note)
-    if not await store_gaps.explain_gap(tx, ALL_PARTNERS, statement_id, note, by):
-        raise StatementRefused("Somebody else has just explained it.")
+    if not await store_gaps.record_gap_explanation(tx, ALL_PARTNERS, statement_id, note, by):
+        raise StatementError("Somebody else has just explained it.")
 
 
-async def explain_report(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
+async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
     """A person found out why a provider's payout never came as it was told. Raises NotFound, StatementRefused.
 
     No money moves: what the books have more at the bank than there is comes by a later report, or is a cost.
     """
     _ensure_note(note)
-    if not await store_gaps.explain_report(tx, ALL_PARTNERS, provider, reference, note, by):
+    if not await store_gaps.record_payout_explanation(tx, ALL_PARTNERS, provider, reference, note, by):
         raise NotFound
 
 
-async def count_open(tx: Tx) -> tuple[int, int]:
+async def count_unreconciled(tx: Tx) -> tuple[int, int]:
     """How many lines wait for a person, and how many providers' payouts for a line."""
-    return await store.count_open(tx, ALL_PARTNERS)
+    return await store.count_unreconciled(tx, ALL_PARTNERS)
 
 
 async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     """All that providers and our bank tell of and the books do not show yet, the oldest first (M7)."""
     lines = [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, limit)]
-    lines += [_open_line_item(tx, one) for one in await newest_lines(tx, limit, every=False)]
+    lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, every=False)]
     lines += [_missing_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
     lines += [_gap_item(tx, one) for one in await statement_gaps(tx, limit)]
     return sorted(lines, key=lambda one: one.since)[:limit]
@@ -195,14 +195,14 @@ def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How much of it waits, and how long the oldest has."""
-    lines, reports = await count_open(tx)
+    lines, reports = await count_unreconciled(tx)
     missing = await statement_gaps(tx, PAGE_SIZE)
     unbooked = sum(one.lines for one in await settlements.unbooked_sums(tx))
     telemetry.bank_lines_open.set(lines)
     telemetry.bank_reports_open.set(reports)
     oldest = {
         "provider_line": [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, 1)],
-        "bank_statement_line": [_open_line_item(tx, one) for one in await newest_lines(tx, 1, every=False)],
+        "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, every=False)],
         "provider_payout": [_missing_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
@@ -212,7 +212,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) -> None:
     """What a statement does that holds this one transfer to us."""
-    name = f"simulated-{encode(tx.new_id())}"
+    name = f"simulated-{encode_uuid(tx.new_id())}"
     moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     await store_statement(tx, Statement(SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
@@ -234,18 +234,24 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         return False
     await store.lock_movement_reference(tx, ALL_PARTNERS, line)
     moved = line.movement
-    if moved.minor > 0 and not moved.reversal and (noted := await store.recorded_manually(tx, ALL_PARTNERS, line)):
+    if (
+        moved.minor > 0
+        and not moved.reversal
+        and (noted := await store.find_manually_recorded_payment(tx, ALL_PARTNERS, line))
+    ):
         await store.mark_matched(tx, ALL_PARTNERS, line.id, "request", noted, BY_RULE)
         return True
     named = await _load_references(tx, line)
     found = domain.match_movement(moved, named)
     if await batch_bookings.split_batch_line(tx, line, named, found):
         return True
-    if found is OpenReason.TAKEN_BACK and line.reason is not found:  # the first time: people may release it meanwhile
+    if (
+        found is OpenLineReason.TAKEN_BACK and line.reason is not found
+    ):  # the first time: people may release it meanwhile
         await donor_transfers.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
-    if found is OpenReason.OTHER_STATE and line.reason is not found:
+    if found is OpenLineReason.OTHER_STATE and line.reason is not found:
         await _hold_returned_money(tx, line, named)
-    why = found if isinstance(found, OpenReason) else await _apply_match(tx, line, *found, BY_RULE)
+    why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
         await store.mark_open(tx, ALL_PARTNERS, line.id, why)
     return why is None
@@ -258,7 +264,7 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) ->
             names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
             note = f"{names[0]}: the bank has booked {names[1]}, which is RETURNED, and has not told of its return"
             scope = Partner(one.partner_id)
-            await disbursements.hold_organisation(
+            await disbursements.hold_disbursements(
                 tx, scope, one.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
             )
 
@@ -277,19 +283,19 @@ async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
     line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "without a reason"
     if line.status != "open" or line.booking_error == refusal:
         return False
-    await store.mark_open(tx, ALL_PARTNERS, line.id, OpenReason.REFUSED, refusal)
+    await store.mark_open(tx, ALL_PARTNERS, line.id, OpenLineReason.REFUSED, refusal)
     return True
 
 
 async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
     moved = line.movement
-    asked = [await donation_requests.find_by_reference(tx, one) for one in domain.request_references(moved)]
-    found = await store.disbursements_referenced(tx, ALL_PARTNERS, domain.end_to_end_ids(moved))
-    reports = await store.provider_payouts_referenced(tx, ALL_PARTNERS, moved, _DAYS, _LEAST_REFERENCE)
+    asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
+    found = await store.referenced_disbursements(tx, ALL_PARTNERS, domain.end_to_end_ids(moved))
+    reports = await store.referenced_provider_payouts(tx, ALL_PARTNERS, moved, _DAYS, _LEAST_REFERENCE)
     return LineReferences(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
-            (await payments.find_all_at_provider(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
+            (await payments.find_by_provider_payments(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
         ),
         reports=reports,
         payouts=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
@@ -300,11 +306,13 @@ async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
-    found = [await payments.find(tx, one) for one in await store.reversed_payments(tx, ALL_PARTNERS, line)]
+    found = [await payments.find(tx, one) for one in await store.payments_reversed_by_line(tx, ALL_PARTNERS, line)]
     return [one for one in found if one is not None]
 
 
-async def _apply_match(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: MatchTarget, by: str) -> OpenReason | None:
+async def _apply_match(
+    tx: Tx, line: BankLine, matched_as: MatchedAs, thing: MatchTarget, by: str
+) -> OpenLineReason | None:
     """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
     if isinstance(thing, DonationRequest):
         moved = line.movement
@@ -317,9 +325,9 @@ async def _apply_match(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
         taken = await (donor_transfers.receive_transfer if matched_as == "donation" else donor_transfers.book_refund)(
             tx, line, thing
         )
-        if not isinstance(taken, OpenReason):
+        if not isinstance(taken, OpenLineReason):
             await store.mark_matched(tx, ALL_PARTNERS, line.id, matched_as, taken, by)
-        return taken if isinstance(taken, OpenReason) else None
+        return taken if isinstance(taken, OpenLineReason) else None
     await store.mark_matched(tx, ALL_PARTNERS, line.id, matched_as, thing.id, by)
     if isinstance(thing, Disbursement):
         await _apply_to_disbursement(tx, line, matched_as, thing, by)
@@ -335,15 +343,15 @@ async def _apply_to_disbursement(tx: Tx, line: BankLine, matched_as: MatchedAs, 
         await disbursements.mark_returned(tx, payout.id, reason, recorded_by=by)
 
 
-async def assign_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
+async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by: str) -> None:
     """A person knows that a line is the transfer for a request. Raises NotFound, StatementRefused."""
     line = await _lock_open_line(tx, line_id)
     if line.movement.minor < 0:
-        raise StatementRefused("The line is money that left: it pays no request.")
+        raise StatementError("The line is money that left: it pays no request.")
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), by)
 
 
-async def assign_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
+async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: str) -> None:
     """A person knows that a line is the transfer of a donor who left out the reference, or what went back to one.
 
     The rules are the same. Raises NotFound, StatementRefused.
@@ -351,22 +359,22 @@ async def assign_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, by: st
     line = await _lock_open_line(tx, line_id)
     payment = await bank_transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
-        raise StatementRefused("The donation is not one that its donor wanted to pay by bank transfer.")
+        raise StatementError("The donation is not one that its donor wanted to pay by bank transfer.")
     await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
 
 
-async def assign_to_report(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
+async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference: str, *, by: str) -> None:
     """A person knows that a line is what a provider's report tells of, though it does not name it.
 
     Raises NotFound, StatementRefused.
     """
     line = await _lock_open_line(tx, line_id)
     if (report := await store.find_provider_payout(tx, ALL_PARTNERS, provider, reference)) is None:
-        raise StatementRefused(f"No report {reference} of {provider} was imported: see `almoner settlements list`.")
+        raise StatementError(f"No report {reference} of {provider} was imported: see `almoner settlements list`.")
     await _assign_checked(tx, line, LineReferences(reports=[report]), by)
 
 
-async def assign_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, by: str) -> None:
+async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UUID, *, by: str) -> None:
     """A person knows that a line is the transfer of a payout, or (it came) what the bank has returned of one.
 
     Raises NotFound, StatementRefused.
@@ -383,8 +391,8 @@ async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str
     found = domain.match_movement(
         line.movement, replace(named, matched_targets=await store.matched_targets(tx, ALL_PARTNERS, things))
     )
-    if isinstance(found, OpenReason):
-        raise StatementRefused(f"The line cannot be assigned to it: {found.sentence}")
+    if isinstance(found, OpenLineReason):
+        raise StatementError(f"The line cannot be assigned to it: {found.sentence}")
     await _assign_line(tx, line, *found, by)
 
 
@@ -392,9 +400,9 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     try:
         refused = await _apply_match(tx, line, matched_as, thing, by)
     except REFUSALS as error:
-        raise StatementRefused(refusal_text(error)) from error
+        raise StatementError(refusal_text(error)) from error
     if refused is not None:
-        raise StatementRefused(f"The line cannot be assigned to it: {refused.sentence}")
+        raise StatementError(f"The line cannot be assigned to it: {refused.sentence}")
 
 
 async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
@@ -406,13 +414,13 @@ async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
 
 def _ensure_note(note: str) -> None:
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise StatementRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+        raise StatementError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
 
 
 async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
     line = await _lock_line(tx, line_id)
     if line.status != "open":
-        raise StatementRefused(f"The line is {line.status} already.")
+        raise StatementError(f"The line is {line.status} already.")
     return line
 
 

@@ -12,7 +12,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     MatchedAs,
     MissingProviderPayout,
-    OpenReason,
+    OpenLineReason,
     ProviderPayout,
     Statement,
 )
@@ -38,7 +38,7 @@ _TARGET_COLUMN: Final = {
 
 
 def _line(row: Record) -> BankLine:
-    reason = OpenReason(row["reason"]) if row["reason"] else None
+    reason = OpenLineReason(row["reason"]) if row["reason"] else None
     return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:16])
 
 
@@ -56,7 +56,7 @@ async def lock_movement_reference(tx: Tx, _scope: AllPartners, line: BankLine) -
     )
 
 
-async def count_parts(tx: Tx, _scope: AllPartners, account: str, reference: str) -> int:
+async def count_statement_parts(tx: Tx, _scope: AllPartners, account: str, reference: str) -> int:
     """How many files have brought lines of a statement."""
     return int(
         await tx.fetchval(
@@ -156,12 +156,12 @@ OPEN_LINES: Final = (
 )
 
 
-async def open_lines(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
+async def open_line_ids(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
     return [row[0] for row in await tx.fetch(OPEN_LINES, after, limit)]
 
 
-async def newest_lines(tx: Tx, _scope: AllPartners, limit: int, *, every: bool) -> list[BankLine]:
+async def list_lines(tx: Tx, _scope: AllPartners, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait; or the newest of all."""
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
@@ -193,7 +193,7 @@ async def is_duplicate_reference(tx: Tx, _scope: AllPartners, line: BankLine) ->
     )
 
 
-async def reversed_payments(tx: Tx, _scope: AllPartners, line: BankLine) -> list[UUID]:
+async def payments_reversed_by_line(tx: Tx, _scope: AllPartners, line: BankLine) -> list[UUID]:
     """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
     rows = await tx.fetch(
         """
@@ -222,7 +222,7 @@ async def find_provider_payout(tx: Tx, _scope: AllPartners, provider: str, refer
     return ProviderPayout(*row) if row else None
 
 
-async def provider_payouts_referenced(
+async def referenced_provider_payouts(
     tx: Tx, _scope: AllPartners, movement: BankMovement, days: int, least: int
 ) -> list[ProviderPayout]:
     """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
@@ -263,7 +263,7 @@ async def missing_provider_payouts(tx: Tx, _scope: AllPartners, limit: int) -> l
     return [MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7]) for row in rows]
 
 
-async def count_open(tx: Tx, _scope: AllPartners) -> tuple[int, int]:
+async def count_unreconciled(tx: Tx, _scope: AllPartners) -> tuple[int, int]:
     """How many lines wait for a person, and how many reports for a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "
@@ -285,13 +285,13 @@ async def lines_of_statement(tx: Tx, _scope: AllPartners, account: str, statemen
     return [row["id"] for row in rows]
 
 
-async def disbursements_referenced(tx: Tx, _scope: AllPartners, end_to_end_ids: Sequence[str]) -> list[UUID]:
+async def referenced_disbursements(tx: Tx, _scope: AllPartners, end_to_end_ids: Sequence[str]) -> list[UUID]:
     """The payouts with these end-to-end ids."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 
 
-async def recorded_manually(tx: Tx, _scope: AllPartners, line: BankLine) -> UUID | None:
+async def find_manually_recorded_payment(tx: Tx, _scope: AllPartners, line: BankLine) -> UUID | None:
     """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
     found: UUID | None = await tx.fetchval(
         """
@@ -318,7 +318,9 @@ async def matched_targets(tx: Tx, _scope: AllPartners, things: Sequence[UUID]) -
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def mark_open(tx: Tx, _scope: AllPartners, line_id: UUID, reason: OpenReason, refusal: str | None = None) -> None:
+async def mark_open(
+    tx: Tx, _scope: AllPartners, line_id: UUID, reason: OpenLineReason, refusal: str | None = None
+) -> None:
     """Note why a held line waits; ``booking_error``: what spoke against booking it."""
     await tx.execute(
         """

@@ -20,7 +20,7 @@ async def find_gap(tx: Tx, _scope: AllPartners, statement_id: UUID) -> Statement
     return StatementGap(*row) if row else None
 
 
-async def explain_gap(tx: Tx, _scope: AllPartners, statement_id: UUID, note: str, by: str) -> bool:
+async def record_gap_explanation(tx: Tx, _scope: AllPartners, statement_id: UUID, note: str, by: str) -> bool:
     """Note why no statement leads to one; whether nobody had."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
@@ -33,7 +33,9 @@ async def explain_gap(tx: Tx, _scope: AllPartners, statement_id: UUID, note: str
     return done == "INSERT 0 1"
 
 
-async def explain_report(tx: Tx, _scope: AllPartners, provider: str, reference: str, note: str, by: str) -> bool:
+async def record_payout_explanation(
+    tx: Tx, _scope: AllPartners, provider: str, reference: str, note: str, by: str
+) -> bool:
     """Note why a provider's payout never came as told; whether it was waited for."""
     done = await tx.execute(
         """

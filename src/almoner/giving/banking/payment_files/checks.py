@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "bank_files.sums_of_payouts",
         "A file's count and control sum are those of its payments, and each was posted as sent for that amount",
         "Do not send the file; if it was sent, compare it with the bank's statement, payment by payment",
@@ -21,7 +21,7 @@ checks: Final = (
         """,
         "bankfile",
     ),
-    Check(
+    ConsistencyCheck(
         "bank_files.paid_to_approved",
         "A payment goes to an account of its own nonprofit and currency, that was approved when the file was made",
         "Have the bank stop the payment, and find out who changed the table",

@@ -9,9 +9,9 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.disbursing.disbursements.domain import Disbursement
-from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee, Scheme, in_sepa
-from almoner.kit.ids import encode
-from almoner.kit.money import Money, exponent
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address, Payee, Scheme, is_in_sepa
+from almoner.kit.ids import encode_uuid
+from almoner.kit.money import Money, currency_exponent
 from almoner.kit.states import Lifecycle
 
 PAYMENT_FILE: Final = Lifecycle("payment_file", {"created": frozenset({"released", "withdrawn"})})
@@ -24,7 +24,7 @@ _QUOTED: Final = 40
 """So much is repeated of what a bank wrote."""
 
 
-class PaymentFileRefused(Exception):
+class PaymentFileError(Exception):
     """What was asked of a file cannot be done, or an answer is none of ours; the message names every reason."""
 
 
@@ -168,12 +168,12 @@ class ReleasedTransfer:
 
 def message_id_of(file_id: UUID) -> str:
     """What names a file between us and the bank: 26 characters, those of the identifier."""
-    return encode(file_id)
+    return encode_uuid(file_id)
 
 
 def is_sepa_transfer(currency: str, scheme: Scheme, account: str) -> bool:
     """Whether SEPA's rules hold: euros to an IBAN, which begins like ``account``, of a country that is in SEPA."""
-    return currency == "EUR" and in_sepa(scheme, account)
+    return currency == "EUR" and is_in_sepa(scheme, account)
 
 
 def batch_name(message: str, *, sepa: bool) -> str:
@@ -189,7 +189,7 @@ def bank_outcomes(
     ``asked``: what the file holds, by the end-to-end ids.
     """
     if found := [*_content_problems(answer, asked), *_unknown_codes(answer)]:
-        raise PaymentFileRefused("; ".join(found))
+        raise PaymentFileError("; ".join(found))
     singles = {one.end_to_end_id: one.status for one in answer.transactions if one.status}
     batches = {name: part.status for name, part in answer.batches if part.status}
     reported = {one: singles.get(one) or batches.get(its.batch) or answer.whole.status for one, its in asked.items()}
@@ -231,7 +231,7 @@ def _sum_problems(what: str, part: GroupStatus, payments: Sequence[RequestedTran
 
 def _control_sum(payments: Sequence[RequestedTransfer]) -> Decimal:
     """The control sum of payments in one currency."""
-    return sum((Decimal(its.money.minor).scaleb(-exponent(its.money.currency)) for its in payments), Decimal())
+    return sum((Decimal(its.money.minor).scaleb(-currency_exponent(its.money.currency)) for its in payments), Decimal())
 
 
 def _unknown_codes(answer: StatusReport) -> Iterator[str]:

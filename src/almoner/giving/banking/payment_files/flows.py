@@ -12,7 +12,7 @@ from asyncpg import DeadlockDetectedError, SerializationError
 from almoner.giving.banking.payment_files import service
 from almoner.giving.banking.payment_files.domain import BankOutcome, PaymentFile
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 
 OnFinished = Callable[[Tx, PaymentFile, dict[BankOutcome, int]], Awaitable[None]]
@@ -44,7 +44,7 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
 
     One that was interrupted is finished by hearing it again. Raises PaymentFileRefused.
     """
-    answer = service.read_status_report(content)
+    answer = service.parse_status_report(content)
     async with db.read() as tx:
         file, stated = await service.evaluate_status_report(tx, answer)
     reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))
@@ -73,7 +73,7 @@ async def _apply_outcome(
                     await disbursements.mark_returned(tx, payout, words[:500], recorded_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
-        except DisbursementRefused:
+        except DisbursementError:
             await _compare_outcome(db, reported, payout, verdict, words)
         except disbursements.REFUSALS as refused:
             why = str(refused)
@@ -96,7 +96,7 @@ async def _compare_outcome(
             return
         note = f"{named} is {standing.status}, and {words}: find out which is true before its gifts are paid again"
         scope = Partner(standing.partner_id)
-        await disbursements.hold_organisation(
+        await disbursements.hold_disbursements(
             tx, scope, standing.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
         )
     reported.contradicted.append(payout)

@@ -21,14 +21,14 @@ from almoner.giving.banking.payment_files.domain import (
     CreditTransfer,
     CreditTransferInitiation,
     GroupStatus,
-    PaymentFileRefused,
+    PaymentFileError,
     StatusReport,
     TransactionStatus,
     batch_name,
     is_sepa_transfer,
 )
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
-from almoner.kit.money import Money, exponent
+from almoner.kit.money import Money, currency_exponent
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import MessageRefused
@@ -59,8 +59,8 @@ def write_pain001(order: CreditTransferInitiation) -> bytes:
     document = pain.Document(cstmr_cdt_trf_initn=initiation)
     content = XmlSerializer().render(document, ns_map={None: iso20022.SPACE + PAIN_001_VERSION}).encode()
     schema = _schema()
-    if not schema.validate(etree.fromstring(content, iso20022.xml_parser())):
-        raise PaymentFileRefused(f"the file would not be valid: {schema.error_log[0].message}")
+    if not schema.validate(etree.fromstring(content, iso20022.safe_xml_parser())):
+        raise PaymentFileError(f"the file would not be valid: {schema.error_log[0].message}")
     return content
 
 
@@ -144,7 +144,7 @@ def _bank(numbers: AccountNumbers) -> Any:
 
 
 def _decimal(money: Money) -> Decimal:
-    return Decimal(money.minor).scaleb(-exponent(money.currency))
+    return Decimal(money.minor).scaleb(-currency_exponent(money.currency))
 
 
 def _moment(at: datetime) -> str:
@@ -159,7 +159,7 @@ def _day(day: date) -> str:
 def _schema() -> etree.XMLSchema:
     """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
     with files("almoner.giving.banking.payment_files").joinpath(f"schemas/{PAIN_001_VERSION}.xsd").open("rb") as opened:
-        return etree.XMLSchema(etree.parse(opened, iso20022.xml_parser()))
+        return etree.XMLSchema(etree.parse(opened, iso20022.safe_xml_parser()))
 
 
 def parse_pain002(content: bytes) -> StatusReport:
@@ -167,7 +167,7 @@ def parse_pain002(content: bytes) -> StatusReport:
     try:
         report = iso20022.parse_message(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
     except MessageRefused as refused:
-        raise PaymentFileRefused(f"This is no answer of a bank: {refused}") from refused
+        raise PaymentFileError(f"This is no answer of a bank: {refused}") from refused
     about = report.orgnl_grp_inf_and_sts
     return StatusReport(
         message_id=report.grp_hdr.msg_id,

@@ -6,10 +6,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
-from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileRefused
+from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountRefused
-from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, exponent
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountError
+from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, currency_exponent
 from almoner.nonprofits.countries.domain import COUNTRIES
 
 _NUMBERS: Final = ("iban", "bic", "account", "sort_code", "routing", "bsb", "institution", "transit")
@@ -20,18 +20,18 @@ _NAMES: Final = {"name", "single_approval_limit", *_NUMBERS, *_ADDRESS}
 def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
     """Our accounts by currency. Raises PaymentFileRefused, with every problem of the file."""
     if file is None:
-        raise PaymentFileRefused(
+        raise PaymentFileError(
             "Say which accounts payouts are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "
             "docs/runbooks/bank.md."
         )
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PaymentFileRefused(f"{file} cannot be read: {error}") from error
+        raise PaymentFileError(f"{file} cannot be read: {error}") from error
     found: list[str] = []
     accounts = {currency: _parse_account(currency, table, found) for currency, table in tables.items()}
     if found:
-        raise PaymentFileRefused(f"{file}: " + "; ".join(found))
+        raise PaymentFileError(f"{file}: " + "; ".join(found))
     return {currency: account for currency, account in accounts.items() if account is not None}
 
 
@@ -48,8 +48,8 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
     if alone is None:
         problems.append(f"single_approval_limit must be an amount of {currency}")
     try:
-        numbers = payee_bank_accounts.parse_numbers({name: given[name] for name in _NUMBERS if name in given})
-    except PayeeAccountRefused as refused:
+        numbers = payee_bank_accounts.parse_account_numbers({name: given[name] for name in _NUMBERS if name in given})
+    except PayeeAccountError as refused:
         problems.append(str(refused))
     found += [f"[{currency}] {problem}" for problem in problems]
     if problems or alone is None or numbers is None:
@@ -60,7 +60,7 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
 
 def _parse_release_limit(text: str, currency: str) -> Money | None:
     try:
-        minor = Decimal(text).scaleb(exponent(currency))
+        minor = Decimal(text).scaleb(currency_exponent(currency))
     except InvalidOperation:
         return None
     whole = minor.is_finite() and minor == int(minor) and 0 <= minor <= MAX_MINOR

@@ -19,7 +19,7 @@ from almoner.giving.banking.payment_files.domain import (
     CreditTransferInitiation,
     OwnAccount,
     PaymentFile,
-    PaymentFileRefused,
+    PaymentFileError,
     ReleasedTransfer,
     RequestedTransfer,
     StatusReport,
@@ -69,7 +69,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
-        raise PaymentFileRefused(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
+        raise PaymentFileError(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own.single_release_limit.currency)
     stopped = await store.held_disbursements(tx, ALL_PARTNERS, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
@@ -88,7 +88,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     try:
         await store.insert(tx, ALL_PARTNERS, file, payments)
     except UniqueViolationError as refused:
-        raise PaymentFileRefused("Somebody else has just put one of these payouts into a file; try again.") from refused
+        raise PaymentFileError("Somebody else has just put one of these payouts into a file; try again.") from refused
     return CreatedFile(file, homeless, held)
 
 
@@ -103,7 +103,7 @@ def _render_file(order: CreditTransferInitiation) -> bytes:
     return messages.write_pain001(order)
 
 
-def read_status_report(content: bytes) -> StatusReport:
+def parse_status_report(content: bytes) -> StatusReport:
     """A bank's status file. Raises PaymentFileRefused."""
     from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
 
@@ -162,7 +162,7 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     return await store.newest_files(tx, ALL_PARTNERS, limit)
 
 
-async def release(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
+async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     """It goes to the bank: above what one person may release, somebody else than who made it says so.
 
     Raises NotFound, PaymentFileRefused.
@@ -170,24 +170,24 @@ async def release(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     tx.deployment.identity.ensure_active()
     held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise PaymentFileRefused(f"The file is {held.status}: only one that is made can be released.")
+        raise PaymentFileError(f"The file is {held.status}: only one that is made can be released.")
     try:
-        await store.release(tx, ALL_PARTNERS, file_id, by)
+        await store.release_file(tx, ALL_PARTNERS, file_id, by)
     except CheckViolationError as refused:
         if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
             raise
-        raise PaymentFileRefused(why) from None
+        raise PaymentFileError(why) from None
     return await get(tx, file_id)
 
 
-async def withdraw(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
+async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> PaymentFile:
     """It never goes to the bank. Raises NotFound, PaymentFileRefused."""
     held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise PaymentFileRefused(f"The file is {held.status}: what went to the bank is stopped there.")
+        raise PaymentFileError(f"The file is {held.status}: what went to the bank is stopped there.")
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise PaymentFileRefused(f"The note must have 1 to {domain.MAX_NOTE} characters.")
-    await store.withdraw(tx, ALL_PARTNERS, file_id, by, note)
+        raise PaymentFileError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
+    await store.withdraw_file(tx, ALL_PARTNERS, file_id, by, note)
     return await get(tx, file_id)
 
 
@@ -200,10 +200,10 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
     """The bytes of a released file, the same each time. Raises PaymentFileRefused."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
-        raise PaymentFileRefused(f"The file is {file.status}: only one that was released is written.")
+        raise PaymentFileError(f"The file is {file.status}: only one that was released is written.")
     opened = zlib.decompress(tx.vault.decrypt(file.content_encrypted, context=_CONTEXT, binding=file.id.bytes))
     if sha256(opened).hexdigest() != file.sha256:
-        raise PaymentFileRefused("The file is not as it was made: do not send it; run `almoner selfcheck`.")
+        raise PaymentFileError("The file is not as it was made: do not send it; run `almoner selfcheck`.")
     return opened
 
 
@@ -216,7 +216,7 @@ async def evaluate_status_report(
     """
     file = await store.find_by_message(tx, ALL_PARTNERS, answer.original_message_id)
     if file is None or file.status != "released":
-        raise PaymentFileRefused(
+        raise PaymentFileError(
             f"The answer is about {answer.original_message_id!r}: no file of ours that went to the bank."
         )
     if await store.has_status_report(tx, ALL_PARTNERS, answer.sha256):

@@ -112,7 +112,7 @@ async def is_in_released_file(tx: Tx, _scope: AllPartners, disbursement_id: UUID
     )
 
 
-async def release(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> None:
+async def release_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> None:
     """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
@@ -123,7 +123,7 @@ async def release(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> None:
     )
 
 
-async def withdraw(tx: Tx, _scope: AllPartners, file_id: UUID, by: str, note: str) -> None:
+async def withdraw_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str, note: str) -> None:
     """A held file never goes to the bank: its payouts may go into another one."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "

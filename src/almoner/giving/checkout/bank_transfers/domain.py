@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
 from almoner.kit import iso11649
-from almoner.kit.money import Money, exponent
+from almoner.kit.money import Money, currency_exponent
 
 CONFIRMED: Final = "internal.transfer_confirmed"
 """Told within giving when a donor says that a transfer was sent, with a ``TransferConfirmed`` in it."""
@@ -79,7 +79,7 @@ def epc_qr_payload(transfer: AwaitedTransfer) -> str | None:
     numbers, money = transfer.pay_to.numbers, transfer.money
     if money.currency != _EURO or numbers.scheme != "iban" or money.minor > _MOST_IN_CODE:
         return None
-    whole, cents = divmod(money.minor, 10 ** exponent(_EURO))
+    whole, cents = divmod(money.minor, 10 ** currency_exponent(_EURO))
     holder = transfer.pay_to.holder[:_NAME_IN_CODE]
     lines = ("BCD", "002", "1", "SCT", numbers.bic or "", holder, numbers.account, f"EUR{whole}.{cents:02d}")
     return "\n".join((*lines, "", transfer.reference))

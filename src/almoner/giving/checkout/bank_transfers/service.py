@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from almoner.giving.accounting.suspense import service as suspense
-from almoner.giving.accounting.suspense.domain import OTHER_CURRENCY, DecisionRefused
+from almoner.giving.accounting.suspense.domain import OTHER_CURRENCY, UnallocatedPaymentError
 from almoner.giving.checkout.bank_transfers import domain
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, TransferConfirmed
 from almoner.giving.checkout.donations import service as donations
@@ -19,7 +19,7 @@ from almoner.platform.events import outbox
 async def find_awaited_payment(tx: Tx, donation: Donation) -> Payment | None:
     """The transfer by which a donation is to be paid, None when it is paid otherwise or not at all."""
     payment = await payments.newest_attempt(tx, donation.id)
-    return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.live else None
+    return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_live else None
 
 
 async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
@@ -41,7 +41,7 @@ def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) 
     return AwaitedTransfer(pay_to, payment.money, payment.provider_payment, donation.confirmed_at)
 
 
-async def confirm_sent(tx: Tx, session_id: UUID) -> Donation | None:
+async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     """The donor says that the transfer was sent; told any number of times, it has one effect (settled 5).
 
     None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
@@ -68,8 +68,8 @@ async def apply_to_donation(tx: Tx, held_id: UUID, note: str, by: str) -> Donati
     held = await suspense.ensure_applicable(tx, held_id, note, by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None
     if meant is not None and meant.money.currency != held.money.currency:  # whatever else it is held for
-        raise DecisionRefused(OTHER_CURRENCY)
+        raise UnallocatedPaymentError(OTHER_CURRENCY)
     try:
-        return await donations.receive_unallocated(tx, held, note, by)
+        return await donations.receive_unallocated_payment(tx, held, note, by)
     except InvalidState as refused:
-        raise DecisionRefused("; ".join(refused.reasons) or refused.message) from refused
+        raise UnallocatedPaymentError("; ".join(refused.reasons) or refused.message) from refused

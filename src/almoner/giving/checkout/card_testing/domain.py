@@ -259,7 +259,7 @@ def is_under_attack(recent: RecentDeclines, figures: CardTestingLimits) -> bool:
     return figures.asks_for_code and recent.declines > ALERT_DECLINES and recent.declines > recent.tries * ALERT_SHARE
 
 
-def source_of(address: str) -> str:
+def source_of_address(address: str) -> str:
     """What of a network address counts as one source: the address, or the network of an IPv6 address."""
     try:
         parsed = ip_address(address)

@@ -28,7 +28,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            found = await service.code_to_send(tx, UUID(job.payload["code"]))
+            found = await service.find_sendable_code(tx, UUID(job.payload["code"]))
             mail = await _compose_mail(tx, pages, *found, job.due_at) if found else None
         if mail is None:
             return JobDone()  # over before it could be sent
@@ -50,10 +50,10 @@ async def _compose_mail(tx: Tx, pages: PageRenderer, sent: CodeMail, recipient: 
         partner=sent.partner_id,
         to=recipient,
         subject=language.text("give.code.mail.subject", code=code, organisation=cause.name),
-        text=pages.text("code.txt", language, **facts),
-        html=pages.text("code.html", language, **facts),
+        text=pages.render_text("code.txt", language, **facts),
+        html=pages.render_text("code.html", language, **facts),
         language=language.html_lang,
     )
 
 
-schedules: Final = (Schedule("brakes.forget", service.next_due_at, service.delete_expired),)
+schedules: Final = (Schedule("brakes.forget", service.next_due_at, service.delete_expired_records),)

@@ -23,7 +23,7 @@ from almoner.giving.checkout.card_testing.domain import (
     Visitor,
     WaitReason,
 )
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs import queue
@@ -37,7 +37,7 @@ _log: Final = structlog.get_logger("almoner.giving")
 def identify_visitor(vault: Vault, address: str, device: bytes | None) -> Visitor:
     """Whose browser asks, in a form that names nobody: keyed hashes."""
     hashed = None if device is None else vault.sign("brakes:device", device)
-    return Visitor(vault.sign("brakes:address", domain.source_of(address).encode()), hashed)
+    return Visitor(vault.sign("brakes:address", domain.source_of_address(address).encode()), hashed)
 
 
 async def check_velocity(
@@ -70,13 +70,13 @@ async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: P
     partner = Partner(suspect.partner_id)
     recent = await store.recent_declines(tx, partner, suspect.visitor)
     if sources := domain.sources_to_block(suspect.visitor, recent, figures):
-        await store.block_source(tx, ALL_PARTNERS, sources)
+        await store.block_sources(tx, ALL_PARTNERS, sources)
     if domain.is_under_attack(recent, figures) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
         reported = {
             "partner": tx.ids.text("partner", partner.id),
             "declines": recent.declines,
             "tries": recent.tries,
-            "until": iso(tx.real_now + domain.ALERT_DURATION),
+            "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
         }
         tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))
 
@@ -90,7 +90,7 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
     """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
     await store.lock_sources(tx, ALL_PARTNERS, [browser.address, hashed])
-    ours, other = await store.codes_sent_at(tx, ALL_PARTNERS, browser.address, hashed)
+    ours, other = await store.code_send_times(tx, ALL_PARTNERS, browser.address, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
         raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, WaitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
@@ -99,10 +99,10 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, binding=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
     await store.insert_code(tx, ALL_PARTNERS, code, browser.address)
-    await queue.enqueue(tx, SEND_CODE, {"code": str(code_id)})
+    await queue.enqueue_job(tx, SEND_CODE, {"code": str(code_id)})
 
 
-async def has_code(tx: Tx, session_id: UUID, email: str) -> bool:
+async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether a code that still works was sent to this e-mail address for this session."""
     code = await store.newest_code(tx, ALL_PARTNERS, session_id)
     return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
@@ -125,7 +125,7 @@ async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeRe
     return answer
 
 
-async def code_to_send(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | None:
+async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | None:
     """A code that still works, with the e-mail address that it goes to."""
     sent = await store.find_code(tx, ALL_PARTNERS, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
@@ -145,9 +145,9 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None
 
 
-async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_records(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: remove what is a day old; how many records went."""
-    return await store.delete_expired(tx, ALL_PARTNERS, tx.real_now - DAY, limit)
+    return await store.delete_expired_records(tx, ALL_PARTNERS, tx.real_now - DAY, limit)
 
 
 def _email_hash(tx: Tx, email: str) -> bytes:

@@ -160,7 +160,7 @@ async def recent_declines(tx: Tx, partner: Partner, visitor: Visitor) -> RecentD
     return RecentDeclines(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
 
 
-async def block_source(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
+async def block_sources(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """
@@ -202,7 +202,7 @@ async def active_alerts(tx: Tx, _scope: AllPartners) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def codes_sent_at(
+async def code_send_times(
     tx: Tx, _scope: AllPartners, address: bytes, email: bytes
 ) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
@@ -311,7 +311,7 @@ async def oldest_record_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     return found
 
 
-async def delete_expired(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
+async def delete_expired_records(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
     """Remove what is older; how many rows went."""
     gone = 0
     for sql in _FORGET:

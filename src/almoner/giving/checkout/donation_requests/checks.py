@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = "Stop payouts, compare the request with our bank's statement, and put the difference right by a person"
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "donation_requests.sums_of_donations",
         "A request is the sum of its donations, and what is covered is the sum of those that were received",
         _ADVICE,
@@ -22,7 +22,7 @@ checks: Final = (
         """,
         "donationrequest",
     ),
-    Check(
+    ConsistencyCheck(
         "donation_requests.paid_by_transfers",
         "What was paid on a request is the sum of what it took of transfers",
         _ADVICE,
@@ -34,7 +34,7 @@ checks: Final = (
         """,
         "donationrequest",
     ),
-    Check(
+    ConsistencyCheck(
         "donation_requests.transfers_are_posted",
         "A partner's transfer has the postings of its parts and its state; and no such posting has no transfer",
         _ADVICE,
@@ -60,7 +60,7 @@ checks: Final = (
           and (p.amount_minor, p.currency) is distinct from (f.overpaid_minor, f.currency)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "donation_requests.received_are_posted",
         "A direct donation that was received has its posting, for its amount; and no such posting has no donation",
         _ADVICE,
@@ -75,7 +75,7 @@ checks: Final = (
         where (d.minor, d.currency) is distinct from (t.minor, t.currency)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "donation_requests.clearing_closes",
         "Request clearing holds what partners paid and covers no whole donation yet",
         _ADVICE,
@@ -86,7 +86,7 @@ checks: Final = (
         where a.kind = 'request_clearing' and credits_minor - debits_minor <> coalesce(r.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "donation_requests.are_finished",
         "A request is filled, and what its money covers is received, within 15 minutes",
         "Check that a worker runs and no requests.run job is dead, then run `almoner donation-requests run`",

@@ -7,9 +7,9 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.access.partners.domain import PartnerAccount, Period
-from almoner.giving.checkout.hosted_page.domain import amounts_for
+from almoner.giving.checkout.hosted_page.domain import donation_amounts_for
 from almoner.kit.errors import BadRequest
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
@@ -35,7 +35,7 @@ class InvalidState(BadRequest):
     message = "The donation request is in a state that does not allow this"
 
 
-class RequestRefused(Exception):
+class DonationRequestError(Exception):
     """What was asked of a donation request cannot be done; the message says why."""
 
 
@@ -74,7 +74,7 @@ class DonationRequest:
     due_at: datetime
 
     @property
-    def open_minor(self) -> int:
+    def outstanding_minor(self) -> int:
         """What is still to be paid."""
         return self.money.minor - self.paid_minor
 
@@ -121,9 +121,9 @@ def period_end_of(every: Period, now: datetime) -> datetime:
     return period_start_of(every, started + days * _DAY)
 
 
-def minimum_minor(account: PartnerAccount, currency: str) -> int:
+def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
     """The least that the partner is asked for, in minor units: less waits for the next period."""
-    return max(1, account.request_minimum_multiple * amounts_for(currency).minimum)
+    return max(1, account.request_minimum_multiple * donation_amounts_for(currency).minimum)
 
 
 def new_request(
@@ -149,23 +149,23 @@ def new_request(
 
 def reference_of(request_id: UUID) -> str:
     """What the partner's transfer names: short enough for every bank, from the random end of the identifier."""
-    end = encode(request_id).upper()[-10:]
+    end = encode_uuid(request_id).upper()[-10:]
     return f"ALM-{end[:5]}-{end[5:]}"
 
 
 def applied_amount(request: DonationRequest, money: Money) -> int:
     """How much of a transfer the request takes: what it is still open for, nothing of another currency."""
-    return min(money.minor, request.open_minor) if money.currency == request.money.currency else 0
+    return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 
 
-def status_after(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
+def request_status_of(paid_minor: int, amount_minor: int) -> DonationRequestStatus:
     """Where a request stands by what was paid on it."""
     if paid_minor == 0:
         return "OPEN"
     return "PAID" if paid_minor == amount_minor else "PARTLY_PAID"
 
 
-def count_covered(available_minor: int, gifts: Iterable[int]) -> int:
+def count_covered_donations(available_minor: int, gifts: Iterable[int]) -> int:
     """How many of these gifts the money covers: whole ones, the oldest first, none out of turn."""
     count = 0
     for minor in gifts:

@@ -94,7 +94,7 @@ async def receive_payment(
         made = await service.receive_payment(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
         if record is not None:
             await record(tx, made)
-    await allocate_remaining(db, made.request_id)
+    await allocate_remaining_money(db, made.request_id)
     return made
 
 
@@ -114,11 +114,11 @@ async def apply_overpayment(
     async with db.write() as tx:
         _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
         await record(tx, part)
-    await allocate_remaining(db, part.request_id)
+    await allocate_remaining_money(db, part.request_id)
     return part
 
 
-async def allocate_remaining(db: Database, request_id: UUID) -> None:
+async def allocate_remaining_money(db: Database, request_id: UUID) -> None:
     """Receive what a request's money covers, a batch in each transaction."""
     async with db.read() as tx:
         more = (await service.get(tx, ALL_PARTNERS, request_id)).allocating

@@ -24,11 +24,11 @@ handlers: Final[Mapping[str, Handler]] = {RUN: run_invoicing}
 
 
 async def _allocation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.allocating(tx, 1) else None
+    return tx.now if await service.requests_awaiting_allocation(tx, 1) else None
 
 
 async def _allocate_next(tx: Tx) -> int:
-    for request_id in await service.allocating(tx, 1):
+    for request_id in await service.requests_awaiting_allocation(tx, 1):
         await service.allocate_payment(tx, request_id)
         return 1
     return 0
@@ -36,7 +36,7 @@ async def _allocate_next(tx: Tx) -> int:
 
 async def _enqueue_run(tx: Tx) -> int:
     """Have a worker bundle the donations, a batch in each transaction. The sweep itself deals with none."""
-    await queue.enqueue(tx, RUN, {}, unique=RUN)
+    await queue.enqueue_job(tx, RUN, {}, unique=RUN)
     return 0
 
 

@@ -23,9 +23,11 @@ routes = Routes("Donation requests")
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")
 async def list_donation_requests(call: ApiCall, query: DonationRequestsQuery) -> ListResponse[DonationRequestOut]:
     """List donation requests, newest first: what you are asked to transfer for direct donations."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.listing(page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: donation_request_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.get("/v1/donation-requests/{id}", key=SECRET, scope="donation_requests:read")

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from almoner.giving.checkout.donation_requests.domain import DonationRequest, DonationRequestStatus
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import PageQuery, ResponseRecord
 
@@ -41,6 +41,6 @@ def donation_request_out(tx: Tx, request: DonationRequest) -> DonationRequestOut
         currency_code=request.money.currency,
         reference=request.reference,
         donation_ids_count=request.donations,
-        due_at=iso(request.due_at),
-        created_at=iso(request.created_at),
+        due_at=iso_timestamp(request.due_at),
+        created_at=iso_timestamp(request.created_at),
     )

@@ -2,7 +2,7 @@
 
 A request is held first, then its donations, then the accounts of the books. What holds more donations than one
 transaction should is filled, and received, a batch in each; the row says that there is more (``collecting``,
-``allocating``), so that a crash leaves nothing that the next run does not finish.
+``requests_awaiting_allocation``), so that a crash leaves nothing that the next run does not finish.
 """
 
 from dataclasses import replace
@@ -21,11 +21,11 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.checkout.donation_requests import domain, schemas, store
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
+    DonationRequestError,
     DonationRequestStatus,
     NothingToInvoice,
     RequestPayment,
     RequestPaymentStatus,
-    RequestRefused,
     UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
@@ -49,7 +49,7 @@ async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donatio
     return found
 
 
-def api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
+def build_api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
     """The request as partners see it."""
     return schemas.donation_request_out(tx, request)
 
@@ -72,7 +72,7 @@ async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
     found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
-    return list(dict.fromkeys([*await store.collecting(tx, ALL_PARTNERS), *found]))
+    return list(dict.fromkeys([*await store.collecting_groups(tx, ALL_PARTNERS), *found]))
 
 
 async def fill_request(
@@ -86,18 +86,18 @@ async def fill_request(
     """
     partner = Partner(of.partner_id)
     account = await partners.get(tx, partner)
-    held = await store.lock_collecting(tx, partner, of.currency)
+    held = await store.lock_collecting_request(tx, partner, of.currency)
     if held is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
             if now_asked
             else domain.period_start_of(account.request_interval, tx.now)
         )
-        waiting = await donations.sum_uninvoiced(tx, partner, of.currency, ends)
-        if not waiting or (not now_asked and waiting < domain.minimum_minor(account, of.currency)):
+        waiting = await donations.sum_uninvoiced_donations(tx, partner, of.currency, ends)
+        if not waiting or (not now_asked and waiting < domain.minimum_request_minor(account, of.currency)):
             return None, False
         await store.insert(tx, partner, domain.new_request(tx.new_id(), of, ends, account.request_due_days, tx.now))
-        if (held := await store.lock_collecting(tx, partner, of.currency)) is None:
+        if (held := await store.lock_collecting_request(tx, partner, of.currency)) is None:
             return None, True  # another run has just finished it
     room = MAX_MINOR - held.money.minor
     count, money, full = await donations.add_to_request(tx, partner, of.currency, held.cutoff_at, held.id, limit, room)
@@ -108,7 +108,7 @@ async def fill_request(
     filled = replace(held, money=held.money + money, donations=held.donations + count, collecting=collecting)
     if not filled.collecting:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
-    await store.update_contents(tx, filled)
+    await store.update_donation_totals(tx, filled)
     if not filled.collecting:
         await _notify_partner(tx, account, filled)
     return filled, more
@@ -138,22 +138,22 @@ async def receive_payment(
     it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound, RequestRefused.
     """
     if not 1 <= len(bank_reference) <= domain.MAX_BANK_REFERENCE:
-        raise RequestRefused(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
+        raise DonationRequestError(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
     if not money:
-        raise RequestRefused("the amount must be more than nothing")
+        raise DonationRequestError("the amount must be more than nothing")
     held = await _lock(tx, scope, request_id)
     if held.collecting:
-        raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
+        raise DonationRequestError("donations still come into the request: it has no amount yet; try again in a moment")
     applied = domain.applied_amount(held, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
     made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
     if not await store.insert_payment(tx, ALL_PARTNERS, made):
-        raise RequestRefused(f"the transfer {bank_reference} was noted before")
+        raise DonationRequestError(f"the transfer {bank_reference} was noted before")
     transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
         paid = held.paid_minor + applied
-        await store.record_paid(tx, held, paid, domain.status_after(paid, held.money.minor))
+        await store.record_paid_amount(tx, held, paid, domain.request_status_of(paid, held.money.minor))
         transfers += await _allocate(tx, replace(held, paid_minor=paid))
     ledger.post_transfers(tx, transfers)
     return made
@@ -169,18 +169,24 @@ async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
 
 async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
     waiting = await donations.lock_unpaid_of_request(tx, held.id, ALLOCATION_BATCH)
-    count = domain.count_covered(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
-    received = await donations.receive_direct(tx, [donation_id for donation_id, _ in waiting[:count]]) if count else []
+    count = domain.count_covered_donations(held.paid_minor - held.allocated_minor, [minor for _, minor in waiting])
+    received = (
+        await donations.receive_direct_donations(tx, [donation_id for donation_id, _ in waiting[:count]])
+        if count
+        else []
+    )
     covered = sum(one.money.minor for one in received)
     await store.record_allocation(tx, held, held.allocated_minor + covered, more=count == ALLOCATION_BATCH)
     return [
-        move for one in received for move in ledger_domain.request_allocated(one.id, one.organisation_id, one.money)
+        move
+        for one in received
+        for move in ledger_domain.request_allocation_transfers(one.id, one.organisation_id, one.money)
     ]
 
 
-async def allocating(tx: Tx, limit: int) -> list[UUID]:
+async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
-    return await store.allocating(tx, ALL_PARTNERS, limit)
+    return await store.requests_awaiting_allocation(tx, ALL_PARTNERS, limit)
 
 
 async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
@@ -191,14 +197,14 @@ async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
 async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
     """What was over of a transfer went back to the partner by bank. Raises NotFound, RequestRefused."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
-        raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
+        raise DonationRequestError(f"nothing of this transfer is held: it is {held.status}")
     await store.close_overpayment(tx, held, "returned", decided_by, note)
     ledger.post_transfers(
-        tx, ledger_domain.overpayment_returned(held.id, Money(held.overpaid_minor, held.money.currency))
+        tx, ledger_domain.overpayment_returned_transfers(held.id, Money(held.overpaid_minor, held.money.currency))
     )
     return replace(held, status="returned")
 
@@ -211,20 +217,20 @@ async def apply_overpayment(
     What is more than that request is open for stays held, of the part. Raises NotFound, RequestRefused.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
-        raise RequestRefused(f"the note must have 1 to {domain.MAX_NOTE} characters")
+        raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
     target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
     if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
-        raise RequestRefused(f"nothing of this transfer is held: it is {held.status}")
+        raise DonationRequestError(f"nothing of this transfer is held: it is {held.status}")
     if (await get(tx, ALL_PARTNERS, held.request_id)).partner_id != whose:
-        raise RequestRefused("the request is another partner's")
+        raise DonationRequestError("the request is another partner's")
     if target.collecting:
-        raise RequestRefused("donations still come into the request: it has no amount yet; try again in a moment")
+        raise DonationRequestError("donations still come into the request: it has no amount yet; try again in a moment")
     over = Money(held.overpaid_minor, held.money.currency)
     if not (applied := domain.applied_amount(target, over)):
-        raise RequestRefused("nothing is open on the request in this currency")
+        raise DonationRequestError("nothing is open on the request in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = RequestPayment(
         tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
@@ -232,9 +238,9 @@ async def apply_overpayment(
     await store.close_overpayment(tx, held, "applied", decided_by, note)
     if not await store.insert_payment(tx, ALL_PARTNERS, part):
         raise LookupError(f"what was over of {held.id} was applied before")
-    transfers = ledger_domain.overpayment_applied(part.id, Money(applied, over.currency))
+    transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
-    await store.record_paid(tx, target, paid, domain.status_after(paid, target.money.minor))
+    await store.record_paid_amount(tx, target, paid, domain.request_status_of(paid, target.money.minor))
     ledger.post_transfers(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
     return replace(held, status="applied"), part
 

@@ -67,11 +67,11 @@ async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
     )
     if made != "INSERT 0 1":
         return False
-    await counters.add_to_total(tx, partner, LIST, 1)
+    await counters.add_to_list_total(tx, partner, LIST, 1)
     return True
 
 
-async def lock_collecting(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
+async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> DonationRequest | None:
     """The request that donations come into now, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -84,13 +84,13 @@ async def lock_collecting(tx: Tx, partner: Partner, currency: str) -> DonationRe
     return _request(row) if row else None
 
 
-async def collecting(tx: Tx, _scope: AllPartners) -> list[UninvoicedGroup]:
+async def collecting_groups(tx: Tx, _scope: AllPartners) -> list[UninvoicedGroup]:
     """Whose requests donations come into now, or did when a process died."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [UninvoicedGroup(*row) for row in rows]
 
 
-async def update_contents(tx: Tx, held: DonationRequest) -> None:
+async def update_donation_totals(tx: Tx, held: DonationRequest) -> None:
     """Store what is in a held request, whether more comes in, and until when it is to be paid."""
     await tx.execute(
         """
@@ -155,7 +155,7 @@ async def newest_requests(
     return [_request(row) for row in rows]
 
 
-async def record_paid(tx: Tx, held: DonationRequest, paid_minor: int, status: DonationRequestStatus) -> None:
+async def record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int, status: DonationRequestStatus) -> None:
     """Note what was paid on a held request: donations that it covers have yet to be received.
 
     Raises LookupError when its state does not allow it.
@@ -169,7 +169,7 @@ async def record_paid(tx: Tx, held: DonationRequest, paid_minor: int, status: Do
         held.id,
         paid_minor,
         status,
-        DONATION_REQUEST.sources_of(status),
+        DONATION_REQUEST.source_states_of(status),
         tx.now,
     )
     if done != "UPDATE 1":
@@ -186,7 +186,7 @@ async def record_allocation(tx: Tx, held: DonationRequest, allocated_minor: int,
     )
 
 
-async def allocating(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
+async def requests_awaiting_allocation(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "donations.paid_by_their_payments",
         "A received donation has a payment of its own that succeeded, and such a payment its donation",
         "Ask the provider how the payment stands; until then the donation must not be paid out",
@@ -20,7 +20,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "donations.history_ends_at_the_status",
         "The recorded moves of a donation follow one another and end at its status",
         "Somebody has written to the table around the service: compare the donation with its events",
@@ -37,7 +37,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "donations.abandoned_are_cancelled",
         "An unpaid donation is cancelled within 15 minutes after its 24 hours, a transfer after its 30 days",
         "See that a worker runs, and look for sweep_failed in the log",
@@ -50,7 +50,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "donations.tallies_agree",
         "What lists of donations count from, gathered or not, is what there is of each day, nonprofit and status",
         "Totals of lists are wrong, and no money is: count the partner's donations into donation_tally anew",

@@ -40,14 +40,14 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     What gift aid there was covers it still, whatever its amount; a new one is declared for anew, as of now.
     """
     cover = donation.cover_minor if donation.money == money else 0
-    gift, covered = replace(domain.details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
+    gift, covered = replace(domain.donation_details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
     if donation.status == "REQUESTED_PAYMENT":
         await store.update_details(tx, ALL_PARTNERS, donation.id, gift, covered)
         return replace(donation, money=money, cover_minor=cover)
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     if covered is not None:
-        covered = await gift_aid_declarations.find_for_restored(
+        covered = await gift_aid_declarations.find_for_restored_donation(
             tx, Partner(donation.partner_id), donation.user_id, tx.now, covered
         )
     made = domain.new_hosted_donation(
@@ -74,7 +74,7 @@ async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Don
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
-    if domain.details_of(promised) != replace(gift, declarer=None) or covered != current:
+    if domain.donation_details_of(promised) != replace(gift, declarer=None) or covered != current:
         await store.update_details(tx, ALL_PARTNERS, promised.id, gift, covered)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first

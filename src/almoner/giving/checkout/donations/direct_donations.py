@@ -75,7 +75,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     donation = await service.get_for_update(tx, partner, donation_id)
     domain.ensure_organisation_changeable(donation)
     chosen = await _find_organisation(tx, partner, organisation_id)
-    domain.ensure_receivable(donation.money.currency, chosen.donation_currencies)
+    domain.ensure_currency_receivable(donation.money.currency, chosen.donation_currencies)
     account = await partners.get(tx, partner)
     covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
     covered = await _gift_aid_for(tx, account, chosen, currency, covered, donation.user_id, made)
@@ -96,8 +96,8 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
     if not organisation.donation_currencies:
         raise domain.CannotAcceptDonations
-    domain.ensure_settled_in(currency, settles)
-    domain.ensure_receivable(currency, organisation.donation_currencies)
+    domain.ensure_settlement_currency(currency, settles)
+    domain.ensure_currency_receivable(currency, organisation.donation_currencies)
 
 
 async def _gift_aid_for(
@@ -128,7 +128,7 @@ async def _requested_declaration(
     if gift_aid_id is None:
         return None
     parsed = tx.ids.parse("giftaid", gift_aid_id)
-    found = await gift_aid_declarations.find_shared(tx, partner, parsed) if parsed else None
+    found = await gift_aid_declarations.find_with_shared_lock(tx, partner, parsed) if parsed else None
     if found is None:
         raise domain.GiftAidMissing(f"body.giftAidId '{gift_aid_id[:100]}' names no declaration")
     if not found.covers(tx.now):

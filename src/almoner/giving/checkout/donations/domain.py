@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, mismatch_reason
+from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason, payment_mismatch_reason
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import BadRequest
@@ -274,7 +274,7 @@ def unallocated_reason_of(
         return UnallocatedReason.DONATION_CANCELLED
     if now >= session.grace_ends_at() and donation.confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
-    return mismatch_reason(donation.money, reference, found)
+    return payment_mismatch_reason(donation.money, reference, found)
 
 
 def new_hosted_donation(
@@ -351,7 +351,7 @@ def new_direct_donation(
     )
 
 
-def details_of(donation: Donation) -> DonationDetails:
+def donation_details_of(donation: Donation) -> DonationDetails:
     """What the donor gives by a hosted donation."""
     return DonationDetails(
         donation.money,
@@ -365,7 +365,7 @@ def details_of(donation: Donation) -> DonationDetails:
     )
 
 
-def ensure_receivable(currency: str, received: tuple[str, ...]) -> None:
+def ensure_currency_receivable(currency: str, received: tuple[str, ...]) -> None:
     """The organisation, which receives these currencies, can be given money in this one.
 
     Raises CannotAcceptDonations when it receives none, WrongTargetCurrency.
@@ -376,7 +376,7 @@ def ensure_receivable(currency: str, received: tuple[str, ...]) -> None:
         raise WrongTargetCurrency(f"the organisation receives {', '.join(received)}, not {currency}")
 
 
-def ensure_settled_in(currency: str, currencies: tuple[str, ...]) -> None:
+def ensure_settlement_currency(currency: str, currencies: tuple[str, ...]) -> None:
     """A partner that settles in these currencies may be asked for this one. Raises WrongPartnerCurrency."""
     if currency not in currencies:
         raise WrongPartnerCurrency(f"your account settles in {', '.join(currencies)}, not {currency}")

@@ -22,7 +22,7 @@ from almoner.giving.checkout.payments.domain import (
     MAX_TRIES,
     RETURN_PURPOSE,
     SETTLED_STATUSES,
-    ForeignPayment,
+    ForeignPaymentError,
     NoSuchPayment,
     Payment,
     ProviderEvent,
@@ -138,7 +138,7 @@ class _StartPayment(_PaymentFlow):
         payment = await payments.newest_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
-        if not payment.live or donation.confirmed_at is not None:
+        if not payment.is_live or donation.confirmed_at is not None:
             return FlowDone(domain.session_donation_of(donation, payment))
         if tx.now >= session.grace_ends_at():
             raise SessionExpired
@@ -162,13 +162,13 @@ class _StartPayment(_PaymentFlow):
         donation = await service.create_donation(tx, session, self._gift)
         if self._way == BANK_TRANSFER:
             return await self._transfer(tx, session, donation)
-        allowed = MAX_TRIES - await payments.count_tries(tx, donation.id)
+        allowed = MAX_TRIES - await payments.count_card_tries(tx, donation.id)
         if allowed < 1:
             raise domain.TooManyTries
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         taken = tuple(code for code in organisation.donation_currencies if code in self._provider.currencies)
-        domain.ensure_receivable(donation.money.currency, taken)
+        domain.ensure_currency_receivable(donation.money.currency, taken)
         language, due, code = session.language or DEFAULT_LANGUAGE, session.grace_ends_at(), None
         if self._browser is not None:
             admitted, code = await card_testing.check_velocity(
@@ -180,14 +180,14 @@ class _StartPayment(_PaymentFlow):
         )
         if self._browser is not None:
             await card_testing.record_attempt(tx, partner, payment.id, self._browser, allowed, code)
-        await service.enqueue_attempt_cancel(tx, payment, due)
+        await service.enqueue_attempt_cancellation(tx, payment, due)
         return self.create(tx, payment, session.id)
 
     async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> FlowDone[SessionDonation]:
         """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
-        domain.ensure_receivable(donation.money.currency, organisation.donation_currencies)
+        domain.ensure_currency_receivable(donation.money.currency, organisation.donation_currencies)
         language = session.language or DEFAULT_LANGUAGE
         started = await payments.create_attempt(
             tx, BANK_TRANSFER, donation.id, donation.money, organisation.shown_name, language, 1
@@ -226,7 +226,7 @@ class _RefreshPayment(_PaymentFlow):
             if other is not None and other.provider_payment and other.provider != BANK_TRANSFER:
                 self._newest_asked = other.id == newest.id
                 return self.fetch(other.provider_payment)
-        if newest is None or newest.provider_payment is None or not newest.live or newest.provider == BANK_TRANSFER:
+        if newest is None or newest.provider_payment is None or not newest.is_live or newest.provider == BANK_TRANSFER:
             return FlowDone(known)
         self._newest_asked = True
         return self.fetch(newest.provider_payment)
@@ -271,7 +271,7 @@ class _CancelPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
         """Cancel what is live; find out first what the provider calls it if its answer got lost."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.live:
+        if payment is None or not payment.is_live:
             return FlowDone(True)
         if payment.provider == BANK_TRANSFER:
             await payments.end_transfer(tx, payment)
@@ -298,7 +298,7 @@ class _RecoverPayment(_PaymentFlow):
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
         """Ask again for the page, or how the payment stands."""
         payment = await payments.find(tx, self._payment_id)
-        if payment is None or not payment.live or payment.provider == BANK_TRANSFER:
+        if payment is None or not payment.is_live or payment.provider == BANK_TRANSFER:
             return FlowDone(None)
         if payment.provider_payment is None:
             return self.create(tx, payment, await service.session_id_of(tx, payment.donation_id))
@@ -330,17 +330,17 @@ async def start_payment(
     ``browser``: whose it is; the card testing limits may refuse it with RateLimited or CodeRequired. None: nobody's, as
     in simulations.
     """
-    return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
+    return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, work.provider.name))
 
 
 async def start_transfer(
     work: PaymentContext, session_id: UUID, gift: DonationDetails, browser: Visitor | None = None
 ) -> SessionDonation:
     """As ``start_payment``, by bank transfer: ``url`` is our own page of its details. A payment begun is ended."""
-    return await leases.run_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
+    return await leases.run_leased_flow(work.db, _StartPayment(work, session_id, gift, browser, BANK_TRANSFER))
 
 
-async def return_from_provider(
+async def handle_provider_return(
     work: PaymentContext, session_id: UUID, payment_id: UUID | None = None
 ) -> SessionDonation:
     """Where the session stands, after asking the provider; what a browser says on its return is not believed.
@@ -350,7 +350,7 @@ async def return_from_provider(
 
     Raises ProviderUnavailable: then ``donations.service.load_session_donation`` tells what was known before.
     """
-    return await leases.run_flow(work.db, _RefreshPayment(work, session_id, payment_id))
+    return await leases.run_leased_flow(work.db, _RefreshPayment(work, session_id, payment_id))
 
 
 async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) -> bool:
@@ -359,9 +359,9 @@ async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) ->
     Raises WebhookRefused, ProviderUnavailable.
     """
     try:
-        await leases.run_flow(work.db, _HandleWebhook(work, event))
+        await leases.run_leased_flow(work.db, _HandleWebhook(work, event))
     except ProviderUnavailable as error:
-        if isinstance(error.__cause__, ForeignPayment):
+        if isinstance(error.__cause__, ForeignPaymentError):
             _log.info("notice_not_ours", provider=work.provider.name, notice=event.id, type=event.type)
             return False
         if isinstance(error.__cause__, NoSuchPayment):
@@ -372,9 +372,9 @@ async def handle_provider_webhook(work: PaymentContext, event: ProviderEvent) ->
 
 async def cancel_payment(work: PaymentContext, payment_id: UUID) -> bool:
     """End an attempt at the provider; False when it is busy there and must be asked again later."""
-    return await leases.run_flow(work.db, _CancelPayment(work, payment_id))
+    return await leases.run_leased_flow(work.db, _CancelPayment(work, payment_id))
 
 
 async def recover_payment(work: PaymentContext, payment_id: UUID) -> None:
     """Finish a call that a crashed process never recorded. Raises ProviderUnavailable."""
-    await leases.run_flow(work.db, _RecoverPayment(work, payment_id))
+    await leases.run_leased_flow(work.db, _RecoverPayment(work, payment_id))

@@ -60,12 +60,12 @@ async def _lost_calls_due_at(tx: Tx) -> datetime | None:
 
 async def _recover_lost_calls(tx: Tx) -> int:
     lost = await leases.take_over_expired_leases(tx, ALL_PARTNERS, LEASE_KIND, service.BATCH)
-    await queue.enqueue_all(tx, [NewJob(RECOVER_PAYMENT, {"payment": str(payment_id)}) for payment_id in lost])
+    await queue.enqueue_jobs(tx, [NewJob(RECOVER_PAYMENT, {"payment": str(payment_id)}) for payment_id in lost])
     return len(lost)
 
 
 schedules: Final = (
-    Schedule("donations.cancel_abandoned", service.next_due_at, service.cancel_abandoned),
+    Schedule("donations.cancel_abandoned", service.next_due_at, service.cancel_abandoned_donations),
     Schedule("donations.forget_donors", service.next_erasure_at, service.erase_donors),
     Schedule("donations.finish_lost_calls", _lost_calls_due_at, _recover_lost_calls),
     # Not more often: lists are exact without it, and a little slower the more there is to add up.

@@ -40,9 +40,9 @@ routes = Routes("Donations")
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")
 async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
     """List donations, newest first."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.listing(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post(

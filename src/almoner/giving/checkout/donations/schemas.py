@@ -13,7 +13,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
@@ -178,7 +178,7 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
     return DonationOut(
         id=ids.text("donation", donation.id),
-        user_id=ids.optional("user", donation.user_id),
+        user_id=ids.text_or_none("user", donation.user_id),
         organisation_id=ids.text("organisation", donation.organisation_id),
         type=donation.type,
         hosted=HostedOut(ids.text("donationsession", donation.session_id)) if donation.session_id else None,
@@ -190,17 +190,17 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         email=donation.email if shown else None,
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
-        gift_aid_id=ids.optional("giftaid", donation.gift_aid_id),
-        donation_request_id=ids.optional("donationrequest", donation.request_id),
+        gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
+        donation_request_id=ids.text_or_none("donationrequest", donation.request_id),
         subscription=_ONE_OFF,
         metadata=dict(donation.metadata),
-        created_at=iso(donation.created_at),
-        cancelled_at=iso_or_none(donation.cancelled_at),
-        settled_at=iso(settlement.at) if settlement else None,
+        created_at=iso_timestamp(donation.created_at),
+        cancelled_at=iso_timestamp_or_none(donation.cancelled_at),
+        settled_at=iso_timestamp(settlement.at) if settlement else None,
         settled_amount=SettledAmountOut(settlement.money.minor, settlement.money.currency) if settlement else None,
-        disbursed_at=iso_or_none(donation.disbursed_at),
-        reassigned_at=iso_or_none(donation.reassigned_at),
-        reassigned_from_organisation_id=ids.optional("organisation", donation.reassigned_from),
-        refunded_at=iso(refunded.at) if refunded else None,
+        disbursed_at=iso_timestamp_or_none(donation.disbursed_at),
+        reassigned_at=iso_timestamp_or_none(donation.reassigned_at),
+        reassigned_from_organisation_id=ids.text_or_none("organisation", donation.reassigned_from),
+        refunded_at=iso_timestamp(refunded.at) if refunded else None,
         refunded_amount=refunded.money.minor if refunded else None,
     )

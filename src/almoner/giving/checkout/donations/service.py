@@ -23,7 +23,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
     UnallocatedReason,
-    foreign_reason,
+    foreign_payment_reason,
 )
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import DonationSession
@@ -49,7 +49,7 @@ async def get(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donati
     return donation
 
 
-def api_record(tx: Tx, donation: Donation) -> DonationOut:
+def build_api_record(tx: Tx, donation: Donation) -> DonationOut:
     """The donation as partners see it."""
     return schemas.donation_out(tx, donation)
 
@@ -105,11 +105,11 @@ async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
     return session_id
 
 
-async def unpaid_provider_payment(tx: Tx, partner: Partner, donation_id: UUID) -> str:
+async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID) -> str:
     """What the provider calls the payment of an unpaid donation. Raises NotFound; InvalidState when there is none."""
     donation = await get(tx, partner, donation_id)
     payment = await payments.newest_attempt(tx, donation_id) if donation.status == "REQUESTED_PAYMENT" else None
-    if payment is None or not payment.live or payment.provider_payment is None:
+    if payment is None or not payment.is_live or payment.provider_payment is None:
         raise domain.InvalidState(f"the donation is {donation.status} and has no payment that could be made")
     return payment.provider_payment
 
@@ -131,18 +131,18 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderPayment) ->
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
     if found.tries > payment.tries:
-        await payments.record_tries(tx, payment, found.tries)
+        await payments.record_card_tries(tx, payment, found.tries)
     if payment.status in SETTLED_STATUSES:
         return
     match found.status:
         case ProviderStatus.SUCCEEDED:
             await _apply_payment(tx, session, donation, payment, found)
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
-            if payment.live:
-                await payments.advance_attempt(tx, payment, found.status.value, found)
+            if payment.is_live:
+                await payments.update_attempt_status(tx, payment, found.status.value, found)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
             if payment.status == "starting":
-                await payments.advance_attempt(tx, payment, "open", found)
+                await payments.update_attempt_status(tx, payment, "open", found)
 
 
 async def _apply_payment(
@@ -155,7 +155,7 @@ async def _apply_payment(
     if reason is not None:
         await _record_unallocated(tx, payment.provider, found, payment, reason)
         return
-    await payments.advance_attempt(tx, payment, "succeeded", found)
+    await payments.update_attempt_status(tx, payment, "succeeded", found)
     received = await store.mark_received(tx, ALL_PARTNERS, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     if donation.confirmed_at is None:  # which has completed it before (settled 5)
@@ -169,7 +169,7 @@ async def _apply_payment(
 
 
 def _foreign_reason(tx: Tx, found: ProviderPayment) -> UnallocatedReason | None:
-    return foreign_reason(found, live=not tx.deployment.sandbox)
+    return foreign_payment_reason(found, live=not tx.deployment.sandbox)
 
 
 async def _record_unallocated(
@@ -177,7 +177,7 @@ async def _record_unallocated(
 ) -> None:
     """Keep the money apart, and tell the people who run the service (M5, M6)."""
     if payment is not None:
-        await payments.advance_attempt(tx, payment, "held", found)
+        await payments.update_attempt_status(tx, payment, "held", found)
     await suspense.record_unallocated_payment(tx, provider, found, payment, reason)
 
 
@@ -191,7 +191,7 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
     return confirmed
 
 
-async def receive_unallocated(tx: Tx, held: UnallocatedPayment, note: str, by: str) -> Donation:
+async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: str, by: str) -> Donation:
     """A person makes held money of a bank transfer the gift that it was meant to be, of the amount that came.
 
     It is settled. A gift that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
@@ -218,19 +218,25 @@ async def receive_unallocated(tx: Tx, held: UnallocatedPayment, note: str, by: s
     return received
 
 
-async def cancel_abandoned(tx: Tx, limit: int = BATCH) -> int:
+async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
     """Cancel unpaid donations after 24 h (spec 3.2), confirmed bank transfers after 30 days (settled 5); how many."""
-    cancelled = await store.cancel_abandoned(tx, ALL_PARTNERS, tx.now - domain.ABANDONED_AFTER, limit, awaited=False)
-    cancelled += await store.cancel_abandoned(tx, ALL_PARTNERS, tx.now - TRANSFER_LIFETIME, limit, awaited=True)
+    cancelled = await store.cancel_abandoned_donations(
+        tx, ALL_PARTNERS, tx.now - domain.ABANDONED_AFTER, limit, awaited=False
+    )
+    cancelled += await store.cancel_abandoned_donations(
+        tx, ALL_PARTNERS, tx.now - TRANSFER_LIFETIME, limit, awaited=True
+    )
     if cancelled:
-        await outbox.emit_all(tx, domain.CANCELLED, [(one.partner_id, api_record(tx, one)) for one in cancelled])
+        await outbox.emit_events(
+            tx, domain.CANCELLED, [(one.partner_id, build_api_record(tx, one)) for one in cancelled]
+        )
         await _enqueue_live_cancels(tx, [donation.id for donation in cancelled])
     return len(cancelled)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is to be cancelled."""
-    unpaid, awaited = await store.next_abandoned(tx, ALL_PARTNERS)
+    unpaid, awaited = await store.oldest_unpaid_at(tx, ALL_PARTNERS)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
 
@@ -251,14 +257,14 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
     """Have the provider end what must not be paid any more."""
-    await queue.enqueue_all(
+    await queue.enqueue_jobs(
         tx, [_cancel_job(payment_id) for payment_id in await payments.live_attempts_of(tx, donation_ids)]
     )
 
 
-async def enqueue_attempt_cancel(tx: Tx, payment: Payment, due: datetime) -> None:
+async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:
     """Have the provider end a new attempt at a moment, if it is not paid by then (S5, H6)."""
-    await queue.enqueue_all(tx, [_cancel_job(payment.id, due)])
+    await queue.enqueue_jobs(tx, [_cancel_job(payment.id, due)])
 
 
 def _cancel_job(payment_id: UUID, due: datetime | None = None) -> NewJob:
@@ -295,9 +301,9 @@ async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) ->
     return await store_money.unpaid_balances_of(tx, partner, organisation_id)
 
 
-async def has_unpaid(tx: Tx, bucket: DisbursementBatch, room: int = MAX_MINOR) -> bool:
+async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch, room: int = MAX_MINOR) -> bool:
     """Whether settled donations of a bucket are in no payout, the oldest of which comes to no more than ``room``."""
-    return await store_money.has_unpaid(tx, Partner(bucket.partner_id), bucket, room)
+    return await store_money.has_unpaid_donations(tx, Partner(bucket.partner_id), bucket, room)
 
 
 async def add_to_disbursement(
@@ -347,7 +353,7 @@ async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Do
     return given
 
 
-async def cancel_gift_aid(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
+async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:
     """Note that a donor has cancelled a declaration; gifts made from that moment on bear it no more.
 
     Raises NotFound, GiftAidRefused.
@@ -367,9 +373,9 @@ async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
     return await store_requests.oldest_uninvoiced_at(tx, ALL_PARTNERS)
 
 
-async def sum_uninvoiced(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
+async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What a partner's donations in a currency come to that were made before then and not asked for, in minor units."""
-    return await store_requests.sum_uninvoiced(tx, partner, currency, cutoff_at)
+    return await store_requests.sum_uninvoiced_donations(tx, partner, currency, cutoff_at)
 
 
 async def add_to_request(
@@ -387,7 +393,7 @@ async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[t
     return await store_requests.lock_unpaid_of_request(tx, ALL_PARTNERS, request_id, limit)
 
 
-async def receive_direct(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
+async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """The partner has paid for donations that the caller holds: they are received and settled; partners are told."""
     received = await store_requests.mark_received(tx, ALL_PARTNERS, donation_ids)
     if len(received) != len(donation_ids):
@@ -399,9 +405,9 @@ async def receive_direct(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]
 
 async def _emit_all(tx: Tx, event_type: str, reported: Sequence[Donation]) -> None:
     if reported:
-        await outbox.emit_all(tx, event_type, [(one.partner_id, api_record(tx, one)) for one in reported])
+        await outbox.emit_events(tx, event_type, [(one.partner_id, build_api_record(tx, one)) for one in reported])
 
 
 async def emit_event(tx: Tx, event_type: str, donation: Donation) -> None:
     """Write an event with the donation as it is."""
-    await outbox.emit(tx, donation.partner_id, event_type, api_record(tx, donation))
+    await outbox.emit(tx, donation.partner_id, event_type, build_api_record(tx, donation))

@@ -64,7 +64,7 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.message,
         donation.gift_aid_id,
     )
-    await counters.add_to_total(tx, partner, LIST, 1)
+    await counters.add_to_list_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:
@@ -193,7 +193,7 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
     )
 
 
-async def cancel_abandoned(
+async def cancel_abandoned_donations(
     tx: Tx, _scope: AllPartners, until: datetime, limit: int, *, awaited: bool
 ) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
@@ -217,7 +217,7 @@ async def cancel_abandoned(
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-async def next_abandoned(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+async def oldest_unpaid_at(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """

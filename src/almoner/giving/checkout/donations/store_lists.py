@@ -74,7 +74,7 @@ async def _filtered_page(tx: Tx, partner: Partner, page: Page, filters: Donation
     mine = put(partner.id)
     total = _tally_query(put, mine, filters) if given.keys() <= _TALLIED else _count_query(put, mine, given)
     drift = f"with drift as materialized ({_DRIFT.format(mine)})" if given.keys() & {"start", "end"} else ""
-    order = "desc" if page.reads_down else "asc"
+    order = "desc" if page.reads_descending else "asc"
     rows = await tx.fetch(
         f"""
         {drift} select {COLUMNS}, total from ({total}) counted
@@ -105,20 +105,20 @@ def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -
     if len(walks) == 1:
         return walks[0]
     together = " union all ".join(f"({walk})" for walk in walks)
-    order = "desc" if page.reads_down else "asc"
+    order = "desc" if page.reads_descending else "asc"
     return f"select id from ({together}) walked order by id {order} limit {page.limit}"
 
 
 def _range_query(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
     """What is given, as a range of the one index that has it in order."""
     low, high = _bounds(put, given)
-    if page.after_id is not None and page.reads_down:
+    if page.after_id is not None and page.reads_descending:
         high = f"least({high}, {put(page.after_id)}::uuid)"
     elif page.after_id is not None:
         low = f"greatest({low}, {put(page.after_id)}::uuid)"
     keys = _keys(given)
     values = [mine if key == "partner_id" else put(given[key]) for key in keys]
-    columns, order = (*keys, "id"), "desc" if page.reads_down else "asc"
+    columns, order = (*keys, "id"), "desc" if page.reads_descending else "asc"
     ranged = [
         f"({', '.join(columns)}) > ({', '.join([*values, low])})",
         f"({', '.join(columns)}) < ({', '.join([*values, high])})",

@@ -78,7 +78,7 @@ select coalesce((
 """
 
 
-async def has_unpaid(tx: Tx, partner: Partner, bucket: DisbursementBatch, room: int) -> bool:
+async def has_unpaid_donations(tx: Tx, partner: Partner, bucket: DisbursementBatch, room: int) -> bool:
     """Whether a bucket has settled donations in no payout, and the oldest of them comes to no more than ``room``."""
     return bool(await tx.fetchval(HAS_UNPAID, partner.id, bucket.organisation_id, bucket.currency, room))
 

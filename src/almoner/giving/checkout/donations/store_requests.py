@@ -43,7 +43,7 @@ where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $
 """
 
 
-async def sum_uninvoiced(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
+async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
     """What the partner's donations of a currency come to that were made before then, in minor units."""
     return int(await tx.fetchval(SUM_UNINVOICED, partner.id, currency, cutoff_at))
 

@@ -6,7 +6,7 @@ Least amounts keep card testers and fees away (H6): about one US dollar. Suggest
 from dataclasses import dataclass
 from typing import Final
 
-from almoner.kit.money import exponent
+from almoner.kit.money import currency_exponent
 
 _MOST: Final = 100_000
 """The largest gift on the page, in least amounts."""
@@ -72,8 +72,8 @@ class DonationAmounts:
     suggested: tuple[int, ...]
 
 
-def amounts_for(currency: str) -> DonationAmounts:
+def donation_amounts_for(currency: str) -> DonationAmounts:
     """What may be given in a currency. Raises MoneyError for an unknown one."""
-    unit: int = 10 ** exponent(currency)
+    unit: int = 10 ** currency_exponent(currency)
     least, *suggested = _AMOUNTS.get(currency, _OTHERS)
     return DonationAmounts(currency, least * unit, least * unit * _MOST, tuple(amount * unit for amount in suggested))

@@ -108,7 +108,7 @@ class EmailCodePages:
         problem: str | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
-        return self.views.code(
+        return self.views.code_page(
             opened.giving,
             typed.email,
             action=f"/give/{opened.name}/code",

@@ -21,7 +21,7 @@ def script(catalogues: TranslationCatalogues) -> bytes:
     """The web component with its words in every offered language."""
     words = {
         tag: (catalogues.language(tag).text("embed.give"), catalogues.language(tag).text("embed.new_tab"))
-        for tag in catalogues.offered
+        for tag in catalogues.offered_languages
     }
     # Without its comments and indentation; there is nothing else to make it small with.
     source = re.sub(r"/\*.*?\*/\n|(?<=\n) +(//[^\n]*\n)?", "", _SCRIPT.read_text("utf-8"), flags=re.DOTALL)

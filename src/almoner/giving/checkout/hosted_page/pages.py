@@ -31,7 +31,7 @@ from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionComplet
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import origin_of
+from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 
@@ -99,7 +99,7 @@ class DonationPages:
         self._checkout = checkout
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
         self.views = Views(pages, checkout.origin)
 
     def routes(self) -> list[Route]:
@@ -107,11 +107,11 @@ class DonationPages:
         return [
             Route("/give", self.open_link, methods=["GET"]),
             Route("/give/{id}", self.donation_form, methods=["GET", "POST"]),
-            Route("/give/{id}/return", self.return_from_provider, methods=["GET"]),
+            Route("/give/{id}/return", self.handle_provider_return, methods=["GET"]),
             Route("/give/{id}/thanks", self.show_thanks, methods=["GET"]),
         ]
 
-    def unknown(self, request: Request, status: int) -> Response:
+    def not_found_page(self, request: Request, status: int) -> Response:
         """There is no such page."""
         return self.views.message_page(request, "unknown", status, "link")
 
@@ -124,8 +124,8 @@ class DonationPages:
         name = self._db.deployment.ids.text("donationsession", session_id)
         response = redirect_to(f"/give/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find_session(request, self._vault, PAGE_PURPOSE, session_id, name)
-        visit = visit or link_sessions.begin_session(self._vault, PAGE_PURPOSE, session_id, name)
+        visit = link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
+        visit = visit or link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, session_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         device_cookie.ensure_cookie(request, response, self._vault)
         return response
@@ -154,7 +154,7 @@ class DonationPages:
         if giving.status == "expired" and giving.gift.standing is not CheckoutState.UNDER_WAY:
             raise SessionExpired
         if not giving.cause.receives:
-            return self.views.closed(giving)
+            return self.views.closed_page(giving)
         typed = DonationForm.from_form(posted)
         gift = self.read_details(opened, typed)
         if not isinstance(gift, DonationDetails):
@@ -164,7 +164,7 @@ class DonationPages:
     async def read_form(self, opened: OpenedSession) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
         form = await opened.request.form(**_MAX_FORM)
-        ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.has_csrf_token(
+        ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(
             form.get(CSRF_FIELD)
         )
         return form if ours else None
@@ -201,12 +201,12 @@ class DonationPages:
             return await begin(opened.id, gift, browser)
         except CodeRequired:
             async with self._db.write() as tx:
-                if not await card_testing.has_code(tx, opened.id, gift.email):
+                if not await card_testing.has_valid_code(tx, opened.id, gift.email):
                     await card_testing.send_code(tx, opened.id, browser, gift.email)
             return None
 
     @with_error_pages
-    async def return_from_provider(self, request: Request) -> Response:
+    async def handle_provider_return(self, request: Request) -> Response:
         """From the provider's page, paid or not: the provider is asked, the browser's word is not enough.
 
         Without the cookie, as a bank's app opens another browser, the token tells how the payment stands, not who pays.
@@ -217,9 +217,9 @@ class DonationPages:
             return self.views.message_page(request, "cookieless", 403, "link")
         giving = await self._load(request, session_id)
         gift = giving.gift
-        if not link_sessions.is_speculative(request):
+        if not link_sessions.is_speculative_request(request):
             try:
-                gift = await self._checkout.return_from_provider(session_id, payment_id)
+                gift = await self._checkout.handle_provider_return(session_id, payment_id)
             except ServiceUnavailable:
                 return self._waiting(request, giving, gift)
         if visit is None:
@@ -235,7 +235,7 @@ class DonationPages:
         donation = opened.giving.gift.donation
         if opened.giving.gift.standing is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.name}")
-        return self.views.thanks(opened.giving, donation)
+        return self.views.thanks_page(opened.giving, donation)
 
     async def open_session(self, request: Request) -> OpenedSession | Response:
         """The session of the address, for a browser with its cookie; language and currency are settled on the way."""
@@ -252,7 +252,7 @@ class DonationPages:
         session_id = self._db.deployment.ids.parse("donationsession", name)
         if session_id is None:
             raise NotFound
-        return session_id, name, link_sessions.find_session(request, self._vault, PAGE_PURPOSE, session_id, name)
+        return session_id, name, link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
 
     async def _returned(self, request: Request, session_id: UUID) -> UUID | None:
         """The session's payment that the token of the address names, None without such a token."""
@@ -270,9 +270,9 @@ class DonationPages:
         giving = service.choose_language_currency(
             found, request.headers.get("accept-language"), self._pages.catalogues, self._clock.now().date()
         )
-        if undecided and found.status == "open" and not link_sessions.is_speculative(request):
+        if undecided and found.status == "open" and not link_sessions.is_speculative_request(request):
             async with self._db.write() as tx:
-                giving = await service.store_choice(tx, giving)
+                giving = await service.store_language_currency(tx, giving)
         request.state.language = giving.session.language  # what goes wrong later is told in it
         return giving
 
@@ -283,15 +283,15 @@ class DonationPages:
         match giving.gift.standing:
             case CheckoutState.PAID:
                 success = giving.session.success_url
-                return redirect_to(success) if success else self.views.thanks(giving, donation, named=False)
+                return redirect_to(success) if success else self.views.thanks_page(giving, donation, named=False)
             case CheckoutState.HELD:
                 return await self._held(giving)
             case CheckoutState.AWAITED:
-                return self.views.transfer_awaited(giving, donation, _retry_address(request))
+                return self.views.awaited_transfer_page(giving, donation, _retry_address(request))
             case CheckoutState.UNDER_WAY if not giving.gift.unpaid:
                 return self._waiting(request, giving, giving.gift)
             case _:
-                return self.views.waiting(giving, donation, _retry_address(request), giving.gift.url, unpaid=True)
+                return self.views.waiting_page(giving, donation, _retry_address(request), giving.gift.url, unpaid=True)
 
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
         """Where a donor goes who has been at the provider."""
@@ -301,7 +301,7 @@ class DonationPages:
                 form_cookie.clear_form(response, opened.name)
                 return response
             case CheckoutState.HELD:
-                return self.views.session_message(opened.giving, "held", 200, "info")
+                return self.views.session_message_page(opened.giving, "held", 200, "info")
             case CheckoutState.AWAITED:
                 return redirect_to(f"/give/{opened.name}/transfer")
             case CheckoutState.UNDER_WAY:
@@ -318,21 +318,21 @@ class DonationPages:
         if giving.gift.standing is CheckoutState.HELD:
             return await self._held(giving)
         if giving.status == "completed" and giving.gift.standing is CheckoutState.NOT_STARTED:
-            return self.views.session_message(giving, "lapsed", 410, "clock")
+            return self.views.session_message_page(giving, "lapsed", 410, "clock")
         if giving.status == "expired" and giving.gift.standing is CheckoutState.UNDER_WAY and self._in_grace(giving):
             return self._waiting(opened.request, giving, giving.gift)
         if giving.status == "expired":
-            return self.views.session_message(giving, "expired", 410, "clock")
+            return self.views.session_message_page(giving, "expired", 410, "clock")
         if giving.gift.standing is CheckoutState.PAID or giving.status == "completed":
-            return self.views.session_message(giving, "used", 410, "heart")
+            return self.views.session_message_page(giving, "used", 410, "heart")
         if not giving.cause.receives and giving.gift.standing is not CheckoutState.UNDER_WAY:
-            return self.views.closed(giving)
+            return self.views.closed_page(giving)
         typed = form_cookie.load_form(opened.request, self._vault, opened.id, opened.name) or DonationForm()
         match giving.gift.standing:
             case CheckoutState.UNDER_WAY:
                 return await self._started(opened, typed)
             case CheckoutState.DECLINED if giving.exhausted:
-                return self.views.session_message(giving, "tries", 410, "lock")
+                return self.views.session_message_page(giving, "tries", 410, "lock")
             case CheckoutState.DECLINED:
                 return self._form(opened, typed, notice=FormNotice("give.failed"))
             case _:
@@ -343,20 +343,22 @@ class DonationPages:
         assert giving.gift.donation is not None, "it has a payment"
         async with self._db.read() as tx:
             by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
-        return self.views.session_message(giving, "transfer_held" if by_bank else "held", 200, "info")
+        return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _started(self, opened: OpenedSession, typed: DonationForm) -> Response:
         """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
         gift, key = opened.giving.gift, "give.paying"
-        if not link_sessions.is_speculative(opened.request):
+        if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
-                gift = await self._checkout.return_from_provider(opened.id, None)
+                gift = await self._checkout.handle_provider_return(opened.id, None)
                 key = "give.not_paid" if gift.unpaid else key
         if gift.standing is not CheckoutState.UNDER_WAY:
             return self._after(opened, gift)
         if not opened.giving.cause.receives:
             return (
-                self.views.closed(opened.giving) if gift.unpaid else self._waiting(opened.request, opened.giving, gift)
+                self.views.closed_page(opened.giving)
+                if gift.unpaid
+                else self._waiting(opened.request, opened.giving, gift)
             )
         return self._form(opened, typed, notice=FormNotice(key, pay_url=gift.url))
 
@@ -369,7 +371,7 @@ class DonationPages:
         problems: dict[str, str] | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
-        return self.views.gift(
+        return self.views.donation_form_page(
             opened.giving,
             self._amounts(opened),
             self._checkout.tariff,
@@ -385,14 +387,14 @@ class DonationPages:
     def _waiting(self, request: Request, giving: SessionView, gift: SessionDonation) -> Response:
         if gift.donation is None:
             return redirect_to(f"/give/{request.path_params['id']}")
-        return self.views.waiting(giving, gift.donation, _retry_address(request), gift.url)
+        return self.views.waiting_page(giving, gift.donation, _retry_address(request), gift.url)
 
     def _in_grace(self, giving: SessionView) -> bool:
         """Whether an attempt that was under way at expiry may still finish (settled 5)."""
         return self._clock.now() < giving.session.grace_ends_at()
 
     def _amounts(self, opened: OpenedSession) -> domain.DonationAmounts:
-        return domain.amounts_for(opened.giving.session.currency or service.FALLBACK_CURRENCY)
+        return domain.donation_amounts_for(opened.giving.session.currency or service.FALLBACK_CURRENCY)
 
 
 def _retry_address(request: Request) -> str:

@@ -17,9 +17,9 @@ class Checkout:
 
     ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the gift and opens its payment;
     ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
-    RateLimited, CodeRequired and ServiceUnavailable. ``return_from_provider`` asks the provider, also about the attempt
-    that it is given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the provider
-    keeps of a payment. ``currencies``: what it takes.
+    RateLimited, CodeRequired and ServiceUnavailable. ``handle_provider_return`` asks the provider, also about the
+    attempt that it is given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the
+    provider keeps of a payment. ``currencies``: what it takes.
 
     ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
     page of its details.
@@ -28,7 +28,7 @@ class Checkout:
     origin: str
     tariff: Tariff
     begin: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]]
-    return_from_provider: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
+    handle_provider_return: Callable[[UUID, UUID | None], Awaitable[SessionDonation]]
     currencies: Collection[str] = tuple(EXPONENTS)
     transfer: Callable[[UUID, DonationDetails, Visitor], Awaitable[SessionDonation]] | None = None
     accounts: Mapping[str, BankDetails] = field(default_factory=dict)

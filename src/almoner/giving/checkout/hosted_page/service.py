@@ -86,7 +86,7 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
     """All that the page shows. Raises NotFound."""
     session = await sessions.get_for_page(tx, session_id)
     gift = await donations.load_session_donation(tx, session.id)
-    attempts = await payments.count_tries(tx, gift.donation.id) if gift.donation else 0
+    attempts = await payments.count_card_tries(tx, gift.donation.id) if gift.donation else 0
     partner = await partners.get(tx, Partner(session.partner_id))
     return SessionView(
         session, partner, session.status_at(tx.now), await load_nonprofit(tx, session), gift, attempts >= MAX_TRIES
@@ -135,21 +135,25 @@ def choose_language_currency(
     it, else US dollar.
     """
     session = giving.session
-    language = session.language or languages.negotiate_language(accept_language, catalogues.offered) or FALLBACK
+    language = (
+        session.language or languages.negotiate_language(accept_language, catalogues.offered_languages) or FALLBACK
+    )
     currency = session.currency or _currency(giving.cause, accept_language, today)
     return replace(giving, session=replace(session, language=language, currency=currency))
 
 
-async def store_choice(tx: Tx, giving: SessionView) -> SessionView:
+async def store_language_currency(tx: Tx, giving: SessionView) -> SessionView:
     """Keep what ``chosen`` chose, unless another visit was first: then that one's choice holds."""
     session = giving.session
     if session.language is None or session.currency is None:
         raise ValueError("choose before settling")
-    return replace(giving, session=await sessions.store_choice(tx, session.id, session.language, session.currency))
+    return replace(
+        giving, session=await sessions.store_language_currency(tx, session.id, session.language, session.currency)
+    )
 
 
 def _currency(cause_: NonprofitProfile, accept_language: str | None, today: date) -> str:
-    for tag in languages.preferred_tags(accept_language):
+    for tag in languages.preferred_language_tags(accept_language):
         if (region := languages.region_of(tag)) is not None:
             currency = formats.currency_of_region(region, today)
             return currency if currency in cause_.receives else FALLBACK_CURRENCY
@@ -161,4 +165,4 @@ def _register(name: str, code: str) -> str:
 
 
 def _number(organisation: Organisation) -> str:
-    return registries_domain.format_number(organisation.registry_code, organisation.registry_number)
+    return registries_domain.format_registry_number(organisation.registry_code, organisation.registry_number)

@@ -46,7 +46,7 @@ class TransferPages:
         if await self._give.read_form(opened) is None:
             return await self._page(opened, FormNotice("give.again", alert=True))
         async with self._db.write() as tx:
-            await bank_transfers.confirm_sent(tx, opened.id)
+            await bank_transfers.confirm_transfer_sent(tx, opened.id)
         return redirect_to(f"/give/{opened.name}/transfer")
 
     async def _page(self, opened: OpenedSession, notice: FormNotice | None = None) -> Response:
@@ -55,7 +55,7 @@ class TransferPages:
         if (transfer := await self._reported(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
         action = f"/give/{opened.name}"
-        return self.views.transfer(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
+        return self.views.transfer_page(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
 
     async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
         """What the donor is told, None when no transfer is waited for. Raises ServiceUnavailable without an account."""

@@ -18,7 +18,7 @@ from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
 from almoner.kit.money import Money
 from almoner.platform.pages import formats
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import FALLBACK, Language
@@ -68,7 +68,7 @@ class Views:
         """The language of a session's pages."""
         return self._pages.language(giving.session.language)
 
-    def gift(
+    def donation_form_page(
         self,
         giving: SessionView,
         amounts: DonationAmounts,
@@ -87,7 +87,7 @@ class Views:
         shown = [
             formats.format_money(minor, amounts.currency, language.locale, short=True) for minor in amounts.suggested
         ]
-        page = self._pages.page(
+        page = self._pages.render_page(
             "gift.html",
             language,
             status=status,
@@ -111,14 +111,14 @@ class Views:
         )
         return _with_retry_after(page, notice)
 
-    def waiting(
+    def waiting_page(
         self, giving: SessionView, donation: Donation, again: str, pay_url: str | None, *, unpaid: bool = False
     ) -> Response:
         """The provider has not confirmed the payment yet; ``unpaid``: it has just said that nothing was paid."""
         kind, later = ("waiting.unpaid", "waiting.unpaid.next") if unpaid else ("waiting", "waiting.later")
         return self._not_yet(giving, donation, kind, later, again, pay_url)
 
-    def transfer_awaited(self, giving: SessionView, donation: Donation, again: str) -> Response:
+    def awaited_transfer_page(self, giving: SessionView, donation: Donation, again: str) -> Response:
         """A bank transfer is waited for: what whoever holds a return link is told of it."""
         return self._not_yet(giving, donation, "transfer.sent", None, again, None)
 
@@ -127,7 +127,7 @@ class Views:
     ) -> Response:
         language = self.language(giving)
         until = donation.confirmed_at + TRANSFER_LIFETIME if donation.confirmed_at else None
-        return self._pages.page(
+        return self._pages.render_page(
             "waiting.html",
             language,
             kind=kind,
@@ -140,12 +140,12 @@ class Views:
             pay_url=pay_url,
         )
 
-    def transfer(
+    def transfer_page(
         self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
         """Where to transfer the gift, and under which reference; once it is confirmed, that it is waited for."""
         language, reported = self.language(giving), epc_qr_payload(transfer)
-        return self._pages.page(
+        return self._pages.render_page(
             "transfer.html",
             language,
             status=403 if notice else 200,
@@ -159,10 +159,10 @@ class Views:
             csrf=csrf,
         )
 
-    def thanks(self, giving: SessionView, donation: Donation, *, named: bool = True) -> Response:
+    def thanks_page(self, giving: SessionView, donation: Donation, *, named: bool = True) -> Response:
         """The money is here. ``named``: the donor is shown by name and address."""
         language = self.language(giving)
-        return self._pages.page(
+        return self._pages.render_page(
             "thanks.html",
             language,
             cause=_nonprofit_context(giving, language),
@@ -173,27 +173,29 @@ class Views:
             named=named,
         )
 
-    def closed(self, giving: SessionView) -> Response:
+    def closed_page(self, giving: SessionView) -> Response:
         """The nonprofit cannot take gifts now."""
-        return self.session_message(giving, "closed", 409, "info")
+        return self.session_message_page(giving, "closed", 409, "info")
 
-    def session_message(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
+    def session_message_page(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
         """A page that only says something, in the session's language."""
         language = self.language(giving)
-        return self._pages.message(f"give.{kind}", language, status=status, icon=icon, organisation=giving.cause.name)
+        return self._pages.render_message(
+            f"give.{kind}", language, status=status, icon=icon, organisation=giving.cause.name
+        )
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
         """A page that only says something: in the opened session's language, else in the browser's."""
         tag = getattr(request.state, "language", None)
         language = self._pages.language(tag) if tag else self._pages.preferred_language(request)
-        return self._pages.message(f"give.{kind}", language, status=status, icon=icon)
+        return self._pages.render_message(f"give.{kind}", language, status=status, icon=icon)
 
     def rate_limit_notice(self, wait: RateLimited) -> FormNotice:
         """Too many payments, declined cards or codes: for how long, and whose they may be (H6)."""
         seconds = (wait.until - self._pages.deployment.clock.real_now()).total_seconds()
         return FormNotice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
 
-    def code(
+    def code_page(
         self,
         giving: SessionView,
         email: str,
@@ -207,7 +209,7 @@ class Views:
     ) -> Response:
         """The form for the code that was sent to the donor's e-mail address."""
         language = self.language(giving)
-        page = self._pages.page(
+        page = self._pages.render_page(
             "code.html",
             language,
             status=status,
@@ -229,7 +231,7 @@ class Views:
 
     def _targets(self, giving: SessionView) -> tuple[str, ...]:
         success = giving.session.success_url
-        own = origin_of(success) if success else None
+        own = origin_of_url(success) if success else None
         return (self._provider_origin, own) if own else (self._provider_origin,)
 
 

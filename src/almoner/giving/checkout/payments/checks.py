@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "payments.received_are_posted",
         "A payment that succeeded is posted, for its amount, from its provider; and no such posting has no payment",
         "Stop payouts; compare the payment at its provider with the ledger, and put the difference right by a person",

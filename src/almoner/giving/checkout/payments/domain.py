@@ -82,7 +82,7 @@ class Payment:
     api_url: str
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         """Whether the donor may still pay it."""
         return self.status in LIVE_STATUSES
 
@@ -168,7 +168,7 @@ class Tariff:
         if not 0 <= self.basis_points < _WHOLE or any(part < 0 for part in self.fixed_minor.values()):
             raise ValueError("a tariff keeps less than the whole, and never adds to it")
 
-    def fee(self, money: Money) -> Money:
+    def fee_of(self, money: Money) -> Money:
         """What the provider keeps of this payment, at most all of it."""
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
@@ -179,7 +179,7 @@ class Tariff:
         # Rounding moves the fee by half a unit at most, so the answer is this or just above.
         least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
         total = Money(least, gift.currency)
-        while total - self.fee(total) < gift:
+        while total - self.fee_of(total) < gift:
             total = Money(total.minor + 1, gift.currency)
         return total
 
@@ -192,7 +192,7 @@ class NoSuchPayment(ProviderFailure):
     """The provider does not know the payment."""
 
 
-class ForeignPayment(NoSuchPayment):
+class ForeignPaymentError(NoSuchPayment):
     """The provider knows the payment, and something else than this service asked for it: nothing is to be done."""
 
 
@@ -209,14 +209,14 @@ class WebhookRefused(BadRequest):
     message = "The notice is not one of this provider: its signature, age or form is wrong"
 
 
-def foreign_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
+def foreign_payment_reason(found: ProviderPayment, *, live: bool) -> UnallocatedReason | None:
     """Why what the provider shows never reaches us, whatever it was for: nothing of it is posted, or sent back."""
     if found.live is not live:
         return UnallocatedReason.OTHER_MODE
     return None if found.ours else UnallocatedReason.OTHER_ACCOUNT
 
 
-def mismatch_reason(expected: Money, reference: str, found: ProviderPayment) -> UnallocatedReason | None:
+def payment_mismatch_reason(expected: Money, reference: str, found: ProviderPayment) -> UnallocatedReason | None:
     """How what the provider shows differs from what was asked for, None when all agrees."""
     if found.reference != reference:
         return UnallocatedReason.OTHER_REFERENCE

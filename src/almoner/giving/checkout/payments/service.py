@@ -13,7 +13,7 @@ from almoner.giving.checkout.payments.domain import (
     ProviderStatus,
 )
 from almoner.kit import iso11649
-from almoner.kit.ids import decode, encode
+from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
@@ -22,12 +22,12 @@ DESCRIPTION_LENGTH: Final = 500
 
 def payment_reference(payment_id: UUID) -> str:
     """What the provider shows beside the amount and gives back to us: 26 characters that name the attempt."""
-    return encode(payment_id)
+    return encode_uuid(payment_id)
 
 
 def payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
     """The provider's idempotency key of an attempt: made from our own row, never from a caller's key (I6)."""
-    return f"{tx.deployment.environment}:payment:{encode(payment_id)}"
+    return f"{tx.deployment.environment}:payment:{encode_uuid(payment_id)}"
 
 
 async def create_attempt(
@@ -57,23 +57,23 @@ async def create_attempt(
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
-    called = iso11649.creditor_reference(encode(payment.id)[-iso11649.LENGTH :].upper())
-    await store.advance(tx, ALL_PARTNERS, payment.id, "open", _transfer_state(tx, payment, called, url))
+    called = iso11649.creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
+    await store.update_status(tx, ALL_PARTNERS, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await get_for_update(tx, payment.id)
 
 
 async def end_transfer(tx: Tx, payment: Payment) -> None:
     """A bank transfer is not waited for any more; should it come, it is held, or pays what still waits."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    await store.advance(
+    await store.update_status(
         tx, ALL_PARTNERS, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None)
     )
 
 
 async def mark_paid(tx: Tx, payment: Payment) -> None:
     """Note that a new attempt was paid by money that had come before."""
-    called = f"{BANK_TRANSFER}/{encode(payment.id)}"
-    await store.advance(tx, ALL_PARTNERS, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
+    called = f"{BANK_TRANSFER}/{encode_uuid(payment.id)}"
+    await store.update_status(tx, ALL_PARTNERS, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
 
 
 def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> ProviderPayment:
@@ -97,17 +97,17 @@ async def find(tx: Tx, payment_id: UUID) -> Payment | None:
 
 async def find_by_provider_payment(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
     """The attempt that a provider's payment belongs to: by its id there, or (the answer got lost) by our reference."""
-    known = await store.find_at_provider(tx, ALL_PARTNERS, provider, found.id)
+    known = await store.find_by_provider_payment(tx, ALL_PARTNERS, provider, found.id)
     if known is not None:
         return known
-    ours = decode(found.reference)
+    ours = decode_uuid(found.reference)
     named = await store.find(tx, ALL_PARTNERS, ours) if ours else None
     return named if named and named.provider == provider and named.provider_payment is None else None
 
 
-async def find_all_at_provider(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
+async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
     """The attempts that a provider knows by these ids, by its ids."""
-    found = await store.find_all_at_provider(tx, ALL_PARTNERS, provider, provider_payments)
+    found = await store.find_by_provider_payments(tx, ALL_PARTNERS, provider, provider_payments)
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
@@ -116,19 +116,19 @@ async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     return await store.newest_attempt(tx, ALL_PARTNERS, donation_id)
 
 
-async def count_tries(tx: Tx, donation_id: UUID) -> int:
+async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     """How many times a card was tried for a donation."""
-    return await store.count_tries(tx, ALL_PARTNERS, donation_id)
+    return await store.count_card_tries(tx, ALL_PARTNERS, donation_id)
 
 
-async def record_tries(tx: Tx, payment: Payment, tries_: int) -> None:
+async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
     """Note how many cards were tried on an attempt, as its provider shows it."""
-    await store.record_tries(tx, ALL_PARTNERS, payment.id, tries_)
+    await store.record_card_tries(tx, ALL_PARTNERS, payment.id, tries_)
 
 
-async def advance_attempt(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
+async def update_attempt_status(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, with what the provider shows of it; False when its state does not allow the move."""
-    return await store.advance(tx, ALL_PARTNERS, payment.id, target, found)
+    return await store.update_status(tx, ALL_PARTNERS, payment.id, target, found)
 
 
 async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:

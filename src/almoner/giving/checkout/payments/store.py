@@ -70,7 +70,7 @@ async def get_for_update(tx: Tx, _scope: AllPartners, payment_id: UUID) -> Payme
     return _payment(row) if row else None
 
 
-async def find_at_provider(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> Payment | None:
+async def find_by_provider_payment(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> Payment | None:
     """The attempt that the provider knows by this id."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
@@ -78,7 +78,7 @@ async def find_at_provider(tx: Tx, _scope: AllPartners, provider: str, provider_
     return _payment(row) if row else None
 
 
-async def find_all_at_provider(
+async def find_by_provider_payments(
     tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
 ) -> list[Payment]:
     """The attempts that the provider knows by these ids."""
@@ -99,7 +99,7 @@ async def newest_attempt(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Paym
     return _payment(row) if row else None
 
 
-async def count_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> int:
+async def count_card_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> int:
     """How many times a card was tried for a donation; a payment that failed was tried at least once."""
     return int(
         await tx.fetchval(
@@ -111,7 +111,7 @@ async def count_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> int:
     )
 
 
-async def advance(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+async def update_status(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
     return bool(
         await tx.fetchval(
@@ -123,7 +123,7 @@ async def advance(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, fo
             """,
             payment_id,
             target,
-            PAYMENT.sources_of(target),
+            PAYMENT.source_states_of(target),
             found.id,
             found.url,
             found.tries,
@@ -132,7 +132,7 @@ async def advance(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, fo
     )
 
 
-async def record_tries(tx: Tx, _scope: AllPartners, payment_id: UUID, tries_: int) -> None:
+async def record_card_tries(tx: Tx, _scope: AllPartners, payment_id: UUID, tries_: int) -> None:
     """Note how many cards were tried on an attempt, in whichever order it is told."""
     await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
 

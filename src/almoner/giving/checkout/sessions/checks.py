@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "sessions.expired_are_recorded",
         "An expiry is recorded within 15 minutes",
         "See that a worker runs, and look for sweep_failed in the log",

@@ -30,9 +30,9 @@ routes = Routes("Donation sessions")
 @routes.get("/v1/donation-sessions", key=SECRET, scope="donation_sessions:read")
 async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) -> ListResponse[DonationSessionOut]:
     """List donation sessions."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.listing(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post(
@@ -48,7 +48,7 @@ async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> Don
         body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
     )
     assert call.claim is not None, "every POST with a key has a claim"
-    return await service.create(call.tx, call.claim, call.trace, change)
+    return await service.create(call.tx, call.claim, call.entry_context, change)
 
 
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, DonationSession, SessionStatus
 from almoner.kit import money
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
@@ -82,12 +82,12 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         id=tx.ids.text("donationsession", session.id),
         status=session.status_at(tx.now),
         organisation_id=tx.ids.text("organisation", session.organisation_id),
-        user_id=tx.ids.optional("user", session.user_id),
+        user_id=tx.ids.text_or_none("user", session.user_id),
         language=session.language,
         currency=session.currency,
         success_url=session.success_url,
         url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
-        created_at=iso(session.created_at),
-        expires_at=iso(session.expires_at),
+        created_at=iso_timestamp(session.created_at),
+        expires_at=iso_timestamp(session.expires_at),
     )

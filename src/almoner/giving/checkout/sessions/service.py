@@ -16,7 +16,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
-from almoner.platform.audit.log import Trace
+from almoner.platform.audit.log import EntryContext
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
@@ -39,7 +39,9 @@ class DonationSessionRequest:
     metadata: Mapping[str, str] | None
 
 
-async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, change: DonationSessionRequest) -> DonationSessionOut:
+async def create(
+    tx: Tx, claim: IdempotencyClaim, trace: EntryContext, change: DonationSessionRequest
+) -> DonationSessionOut:
     """A new session for the claim's partner, in one statement: ``tx`` is a single one.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
@@ -62,8 +64,8 @@ async def create(tx: Tx, claim: IdempotencyClaim, trace: Trace, change: Donation
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
     answer = schemas.session_out(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
-    entry = trace.values(tx, answer.id)
-    outcome = await store.create(tx, claim.partner, claim.parameters(tx, body), entry, new)
+    entry = trace.entry_values(tx, answer.id)
+    outcome = await store.create(tx, claim.partner, claim.sql_parameters(tx, body), entry, new)
     claim.resolve_outcome(tx, outcome)
     if not outcome["made"]:
         _raise_refusal(outcome, change)
@@ -119,7 +121,7 @@ async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.find(tx, partner, session_id))
 
 
-def api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
+def build_api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
     """The session as partners see it."""
     return schemas.session_out(tx, session)
 
@@ -144,9 +146,9 @@ async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
     return _ensure_found(await store.get_for_update(tx, ALL_PARTNERS, session_id))
 
 
-async def store_choice(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
+async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
     """Fix language and currency where neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
-    return _ensure_found(await store.store_choice(tx, ALL_PARTNERS, session_id, language, currency))
+    return _ensure_found(await store.store_language_currency(tx, ALL_PARTNERS, session_id, language, currency))
 
 
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:

@@ -79,7 +79,7 @@ async def create(
         new.success_host,
         new.world_currency,
         new.own_countries,
-        counters.random_slot(),
+        counters.random_counter_slot(),
     )
     assert row is not None
     return row
@@ -119,7 +119,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Donatio
     return [_session(row) for row in rows], total
 
 
-async def store_choice(
+async def store_language_currency(
     tx: Tx, _scope: AllPartners, session_id: UUID, language: str, currency: str
 ) -> DonationSession | None:
     """Fill what nobody has chosen yet; what was chosen stays."""
@@ -146,7 +146,7 @@ async def complete(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: U
             session_id,
             donation_id,
             tx.now,
-            SESSION.sources_of("completed"),
+            SESSION.source_states_of("completed"),
         )
     )
 

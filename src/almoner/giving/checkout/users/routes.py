@@ -10,7 +10,7 @@ from almoner.giving.checkout.users.schemas import (
     UserOrganisationIn,
     UserOrganisationOut,
     UserOut,
-    user_organisation_out,
+    default_organisation_out,
     user_out,
 )
 from almoner.platform.http.caller import SECRET
@@ -38,5 +38,5 @@ async def get_user(call: ApiCall, id: UserId) -> UserOut:
 @routes.put("/v1/users/{id}/organisation", key=SECRET, scope="users:write", errors=(OrganisationNotFound,))
 async def set_user_organisation(call: ApiCall, id: UserId, body: UserOrganisationIn) -> UserOrganisationOut:
     """Choose the default organisation of a user's gifts."""
-    organisation_id = await service.set_organisation(call.tx, call.partner, id, body.organisation_id)
-    return user_organisation_out(call.tx, id, organisation_id, call.tx.now)
+    organisation_id = await service.set_default_organisation(call.tx, call.partner, id, body.organisation_id)
+    return default_organisation_out(call.tx, id, organisation_id, call.tx.now)

@@ -5,7 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.giving.checkout.users.domain import User
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import RequestBody, ResponseRecord
@@ -42,16 +42,16 @@ def user_out(tx: Tx, user: User) -> UserOut:
     """The answer for one user."""
     return UserOut(
         id=tx.ids.text("user", user.id),
-        organisation_id=tx.ids.optional("organisation", user.organisation_id),
-        created_at=iso(user.created_at),
-        deleted_at=iso_or_none(user.deleted_at),
+        organisation_id=tx.ids.text_or_none("organisation", user.organisation_id),
+        created_at=iso_timestamp(user.created_at),
+        deleted_at=iso_timestamp_or_none(user.deleted_at),
     )
 
 
-def user_organisation_out(tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime) -> UserOrganisationOut:
+def default_organisation_out(tx: Tx, user_id: UUID, organisation_id: UUID, at: datetime) -> UserOrganisationOut:
     """The answer for a changed default organisation."""
     return UserOrganisationOut(
         user_id=tx.ids.text("user", user_id),
         organisation_id=tx.ids.text("organisation", organisation_id),
-        timestamp=iso(at),
+        timestamp=iso_timestamp(at),
     )

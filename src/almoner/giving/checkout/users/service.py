@@ -22,12 +22,12 @@ async def get(tx: Tx, partner: Partner, user_id: UUID) -> User:
     return user
 
 
-async def set_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: str) -> UUID:
+async def set_default_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: str) -> UUID:
     """Give the user a default organisation; answers its id. Raises NotFound, OrganisationNotFound."""
     chosen = tx.ids.parse("organisation", organisation_id)
     if chosen is None:
         await get(tx, partner, user_id)
-    elif (done := await store.set_organisation(tx, partner, user_id, chosen)) is None:
+    elif (done := await store.set_default_organisation(tx, partner, user_id, chosen)) is None:
         raise NotFound
     elif done:
         return chosen

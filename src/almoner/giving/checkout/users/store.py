@@ -33,7 +33,7 @@ async def find(tx: Tx, partner: Partner, user_id: UUID) -> User | None:
     return _user(row) if row else None
 
 
-async def set_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: UUID) -> bool | None:
+async def set_default_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: UUID) -> bool | None:
     """Set the default organisation: True when done, False when the partner sees no such organisation, None: no user."""
     row = await tx.fetchrow(
         """

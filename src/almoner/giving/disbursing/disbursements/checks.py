@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = "Stop payouts, compare this one with the bank's statement, and put the difference right by a person"
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "payouts.states_are_posted",
         "A payout has the postings of its state, for its amount and nonprofit; and no such posting has no payout",
         _ADVICE,
@@ -30,7 +30,7 @@ checks: Final = (
         where (p.amount_minor, p.whose) is distinct from (t.amount_minor, t.whose)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.transit_closes",
         "What is on its way to a nonprofit is its payouts that are sent and not confirmed",
         _ADVICE,
@@ -42,7 +42,7 @@ checks: Final = (
         where a.kind = 'disbursement_in_transit' and credits_minor - debits_minor <> coalesce(d.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.liability_is_owed",
         "What we owe a nonprofit is its gifts that are in no payout on its way: settled ones less the fee",
         _ADVICE,
@@ -58,7 +58,7 @@ checks: Final = (
           and coalesce(credits_minor - debits_minor, 0) <> coalesce(g.minor, 0)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.sums_of_donations",
         "A payout is the sum of its donations, and they stand as it does",
         _ADVICE,
@@ -77,7 +77,7 @@ checks: Final = (
         """,
         "disbursement",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.settled_are_collected",
         "A settled donation is in a payout within 15 minutes, unless nothing is owed of it or it goes back",
         "See that a worker runs, and look for dead payouts.collect jobs; `almoner disbursements run` collects, too",
@@ -102,7 +102,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.sent_are_confirmed",
         "A payout that was sent is confirmed or returned within 5 days",
         "Look for it by its end-to-end id at the bank, then `almoner disbursements confirm` or `mark-returned`",
@@ -112,7 +112,7 @@ checks: Final = (
         """,
         "disbursement",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.returned_gifts_are_known",
         "What was in a returned payout is kept, to its number and sum; and of no other payout",
         _ADVICE,
@@ -127,7 +127,7 @@ checks: Final = (
         """,
         "disbursement",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.were_verified",
         "A payout was sent to an organisation that had been approved by then",
         "Hold the organisation (`almoner disbursements hold`), and find out who sent this payout and how",
@@ -142,7 +142,7 @@ checks: Final = (
         """,
         "disbursement",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.donations_follow",
         "The donations of a payout follow its status within 15 minutes",
         "See that a worker runs, and look for sweep_failed in the log",
@@ -152,7 +152,7 @@ checks: Final = (
         """,
         "disbursement",
     ),
-    Check(
+    ConsistencyCheck(
         "payouts.held_by_rule_are_young",
         "What a rule holds back since the bank contradicts itself, or took money back, is looked at within 5 days",
         "See why with `almoner disbursements holds`, ask the bank, put it right, and release the organisation",

@@ -7,9 +7,9 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
-from almoner.giving.checkout.hosted_page.domain import amounts_for
+from almoner.giving.checkout.hosted_page.domain import donation_amounts_for
 from almoner.giving.disbursing.verifications.domain import EligibilityStatus
-from almoner.kit.ids import encode
+from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
@@ -55,19 +55,19 @@ _SENTENCES: Final = {
 }
 
 
-class DisbursementRefused(Exception):
+class DisbursementError(Exception):
     """What was asked of a payout cannot be done; the message says why."""
 
 
-class DonationMoved(DisbursementRefused):
+class DonationMoved(DisbursementError):
     """Somebody else has put the donation into another payout meanwhile: what was asked may be asked again."""
 
 
-class SecondConfirmationRequired(DisbursementRefused):
+class SecondConfirmationRequired(DisbursementError):
     """More than one person may say alone that it was paid."""
 
 
-class SelfReleaseRefused(DisbursementRefused):
+class SelfReleaseRefused(DisbursementError):
     """Who stopped payouts to a nonprofit does not let them go alone."""
 
 
@@ -77,9 +77,9 @@ class DisbursementRules:
 
     minimum_multiple: int = 0
 
-    def minimum_minor(self, currency: str) -> int:
+    def minimum_payout_minor(self, currency: str) -> int:
         """The least payout in minor units."""
-        return max(1, self.minimum_multiple * amounts_for(currency).minimum)
+        return max(1, self.minimum_multiple * donation_amounts_for(currency).minimum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class DisbursementTotals:
         )
 
 
-def new_batch(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -> Disbursement:
+def new_disbursement(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -> Disbursement:
     """A new bucket, with nothing in it yet."""
     return Disbursement(
         id=disbursement_id,
@@ -192,7 +192,7 @@ def new_batch(disbursement_id: UUID, bucket: DisbursementBatch, now: datetime) -
 
 def end_to_end_id_of(disbursement_id: UUID) -> str:
     """What goes with the transfer from bank to bank: 26 characters, those of the identifier."""
-    return encode(disbursement_id)
+    return encode_uuid(disbursement_id)
 
 
 def waiting_reason_of(

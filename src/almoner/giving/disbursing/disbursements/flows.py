@@ -15,7 +15,7 @@ from almoner.giving.disbursing.disbursements import remittance_advice, service, 
 from almoner.giving.disbursing.disbursements.domain import (
     SANDBOX_CONFIRMATION,
     Disbursement,
-    DisbursementRefused,
+    DisbursementError,
     DisbursementRules,
     DisbursementTotals,
     WaitingReason,
@@ -52,14 +52,14 @@ def _no_totals(currency: str) -> DisbursementTotals:
     return DisbursementTotals(0, 0, 0, currency)
 
 
-async def hold_by_rule(
+async def hold_disbursements_by_rule(
     db: Database, partner: Partner, organisation_id: UUID, *, name: str, note: str, rules: DisbursementRules
 ) -> None:
     """Hold payouts to a nonprofit back for what ``name`` names, unless they were held for it before."""
     async with db.write() as tx:
         await store.lock_holds(tx, ALL_PARTNERS, organisation_id)
-        if not await store.was_held_for(tx, ALL_PARTNERS, organisation_id, name):
-            await service.hold_organisation(tx, partner, organisation_id, note=note, decided_by=BY_RULE, rules=rules)
+        if not await store.was_held_by_rule(tx, ALL_PARTNERS, organisation_id, name):
+            await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=BY_RULE, rules=rules)
             tx.after_commit(lambda: _log.error("payouts_held", why=note))
 
 
@@ -139,14 +139,14 @@ async def _confirm_sent(db: Database, ran: RunResult) -> None:
             return
         for disbursement_id in sent:
             try:
-                with suppress(DisbursementRefused):  # another run was faster
-                    await confirm_in_sandbox(db, disbursement_id)
+                with suppress(DisbursementError):  # another run was faster
+                    await confirm_paid_in_sandbox(db, disbursement_id)
             except service.REFUSALS as refused:
                 ran.refused.append((disbursement_id, str(refused)))
         after = sent[-1]
 
 
-async def confirm_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursement:
+async def confirm_paid_in_sandbox(db: Database, disbursement_id: UUID) -> Disbursement:
     """As if the bank had paid it, in the sandbox, which has none. Raises NotFound, DisbursementRefused."""
     async with db.write() as tx:
         confirmed = await service.confirm_paid(tx, disbursement_id, SANDBOX_CONFIRMATION)
@@ -176,7 +176,7 @@ async def pay_donation(
             placed = await donations.get(tx, partner, donation.id)
             full = await store.find_open(tx, partner, bucket)
             if full is not None and (
-                not await donations.has_unpaid(tx, bucket) or await service.has_unpaid(tx, bucket)
+                not await donations.has_unpaid_donations(tx, bucket) or await service.has_unpaid_donations(tx, bucket)
             ):
                 full = None
         if placed.disbursement_id is not None:
@@ -193,13 +193,13 @@ async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRule
     async with db.write() as tx:
         sent = await service.send_batch(tx, disbursement_id, rules)
     if sent is None or sent.status == "SENT":
-        with suppress(DisbursementRefused):  # somebody else has just confirmed it
-            return await confirm_in_sandbox(db, disbursement_id)
+        with suppress(DisbursementError):  # somebody else has just confirmed it
+            return await confirm_paid_in_sandbox(db, disbursement_id)
     async with db.read() as tx:
         return await service.get(tx, ALL_PARTNERS, disbursement_id)
 
 
-async def preview_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
+async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
     """The first gifts of a payout as rows under ``TITLES``."""
     async with db.read() as tx:
         return [
@@ -208,7 +208,7 @@ async def preview_advice(db: Database, disbursement_id: UUID, limit: int) -> lis
         ]
 
 
-async def write_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int:
+async def write_remittance_advice(db: Database, disbursement_id: UUID, file: TextIO) -> int:
     """Write all gifts of a payout as CSV that is safe in a spreadsheet; how many."""
     rows = csv.writer(file)
     rows.writerow(COLUMN_TITLES)

@@ -34,13 +34,13 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at the buckets of the nonprofits that the events are about."""
     jobs = {}
     for event in events:
-        reported = msgspec.convert(event.record(), _OrganisationRecord)
+        reported = msgspec.convert(event.event_data(), _OrganisationRecord)
         organisation_id = tx.ids.parse("organisation", reported.organisation_id)
         if event.partner_id is not None and organisation_id is not None:
             key = f"{event.partner_id}:{organisation_id}"
             payload = {"partner": str(event.partner_id), "organisation": str(organisation_id)}
             jobs[key] = NewJob(COLLECT, payload, unique=key)
-    await queue.enqueue_all(tx, list(jobs.values()))
+    await queue.enqueue_jobs(tx, list(jobs.values()))
 
 
 async def collect_batches(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
@@ -54,7 +54,7 @@ async def collect_batches(rules: DisbursementRules, work: JobContext, job: Job) 
     for bucket in buckets:
         await flows.collect_batch(work.db, bucket, rules)
     async with work.db.read() as tx:
-        left = [bucket for bucket in buckets if await service.has_unpaid(tx, bucket)]
+        left = [bucket for bucket in buckets if await service.has_unpaid_donations(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
@@ -73,7 +73,7 @@ async def place_hold(rules: DisbursementRules, work: JobContext, job: Job) -> Re
     """Hold payouts to a nonprofit back by rule."""
     reported = job.payload
     partner, organisation_id = Partner(UUID(reported["partner"])), UUID(reported["organisation"])
-    await flows.hold_by_rule(
+    await flows.hold_disbursements_by_rule(
         work.db, partner, organisation_id, name=reported["name"], note=reported["note"], rules=rules
     )
     return JobDone()
@@ -99,11 +99,11 @@ def handlers(rules: DisbursementRules, telemetry: Telemetry) -> Mapping[str, Han
 
 
 async def _propagation_due_at(tx: Tx) -> datetime | None:
-    return tx.now if await service.propagating(tx, 1) else None
+    return tx.now if await service.disbursements_awaiting_propagation(tx, 1) else None
 
 
 async def _propagate_next(tx: Tx) -> int:
-    for disbursement_id in await service.propagating(tx, 1):
+    for disbursement_id in await service.disbursements_awaiting_propagation(tx, 1):
         await service.propagate_status(tx, disbursement_id)
         return 1
     return 0
@@ -111,7 +111,7 @@ async def _propagate_next(tx: Tx) -> int:
 
 async def _enqueue_run(tx: Tx) -> int:
     """Have a worker run the payouts, a bucket in each transaction. The sweep itself deals with none."""
-    await queue.enqueue(tx, RUN, {}, unique=RUN)
+    await queue.enqueue_job(tx, RUN, {}, unique=RUN)
     return 0
 
 

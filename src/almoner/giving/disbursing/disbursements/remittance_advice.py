@@ -6,8 +6,8 @@ from typing import Final
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements.domain import deductions_of
 from almoner.kit.ids import Ids
-from almoner.kit.money import exponent
-from almoner.kit.time import iso
+from almoner.kit.money import currency_exponent
+from almoner.kit.time import iso_timestamp
 
 COLUMN_TITLES: Final = ("donation", "given at", "donor", "message", "given", "fee", "sent back", "paid out", "currency")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
@@ -20,7 +20,7 @@ def advice_row(ids: Ids, donation: Donation) -> list[str]:
     net, off = donation.owed, deductions_of(donation)
     return [
         ids.text("donation", donation.id),
-        iso(donation.created_at),
+        iso_timestamp(donation.created_at),
         "anonymous" if donation.anonymous else donor,
         donation.message or "",
         *(
@@ -37,4 +37,4 @@ def escape_formula(cell: str) -> str:
 
 
 def _plain(minor: int, currency: str) -> str:
-    return str(Decimal(minor).scaleb(-exponent(currency)))
+    return str(Decimal(minor).scaleb(-currency_exponent(currency)))

@@ -28,9 +28,11 @@ async def list_disbursements(call: ApiCall, query: DisbursementsQuery) -> ListRe
     A `PENDING` payout is what is owed to a nonprofit in one currency and not sent yet: its amount grows with each
     donation that settles.
     """
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.listing(page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: disbursement_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.get("/v1/disbursements/{id}", key=SECRET, scope="disbursements:read")

@@ -9,7 +9,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import PageQuery, ResponseRecord
@@ -55,6 +55,6 @@ def disbursement_out(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
         status=disbursement.status,
         waiting_reason=disbursement.waiting_reason,
         end_to_end_id=disbursement.end_to_end_id,
-        created_at=iso(disbursement.created_at),
-        paid_at=iso_or_none(disbursement.paid_at),
+        created_at=iso_timestamp(disbursement.created_at),
+        paid_at=iso_timestamp_or_none(disbursement.paid_at),
     )

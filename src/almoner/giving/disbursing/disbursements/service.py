@@ -20,9 +20,9 @@ from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
     Disbursement,
+    DisbursementError,
     DisbursementFilters,
     DisbursementHold,
-    DisbursementRefused,
     DisbursementRules,
     DisbursementStatus,
     DonationMoved,
@@ -62,7 +62,7 @@ async def get(tx: Tx, scope: Scope, disbursement_id: UUID) -> Disbursement:
     return found
 
 
-def api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
+def build_api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
     """The payout as partners see it."""
     return disbursement_out(tx, disbursement)
 
@@ -113,7 +113,7 @@ async def _batch_waiting_reason(
         held=await store.is_held(tx, partner, bucket.organisation_id),
         active=organisation.active,
         money=money,
-        least=rules.minimum_minor(bucket.currency),
+        least=rules.minimum_payout_minor(bucket.currency),
     )
 
 
@@ -131,14 +131,14 @@ async def collect_batch(tx: Tx, bucket: DisbursementBatch, rules: DisbursementRu
     partner = Partner(bucket.partner_id)
     held = await store.lock_open(tx, partner, bucket)
     if held is None:
-        if not await donations.has_unpaid(tx, bucket):
+        if not await donations.has_unpaid_donations(tx, bucket):
             return False
-        await store.insert(tx, partner, domain.new_batch(tx.new_id(), bucket, tx.now))
+        await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), bucket, tx.now))
         if (held := await store.lock_open(tx, partner, bucket)) is None:
             return True  # another run has just sent it
     count, money = await donations.add_to_disbursement(tx, bucket, held.id, limit, MAX_MINOR - held.money.minor)
     if count:
-        await verifications.begin_on_payment(tx, partner, bucket.organisation_id)
+        await verifications.begin_verification_on_payment(tx, partner, bucket.organisation_id)
     await _update_batch(tx, held, held.money + money, held.donations + count, rules)
     return count == limit
 
@@ -148,7 +148,7 @@ async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, ru
     ready_at = None if reason else held.ready_at or tx.now
     refilled = replace(held, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != held:
-        await store.update_contents(tx, refilled)
+        await store.update_donation_totals(tx, refilled)
     return refilled
 
 
@@ -176,7 +176,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
         return donation
     if held.status != "PENDING" or donation.settlement is None:
         named = tx.ids.text("disbursement", held.id)
-        raise DisbursementRefused(f"the donation is in {named}, which is {held.status}")
+        raise DisbursementError(f"the donation is in {named}, which is {held.status}")
     await donations.remove_from_disbursement(tx, donation.id)
     await _update_batch(tx, held, held.money - donation.owed, held.donations - 1, rules)
     return replace(donation, disbursement_id=None)
@@ -193,15 +193,15 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
     held = await _update_batch(tx, held, held.money, held.donations, rules)
     if held.waiting_reason is not None:
         return held
-    if not await store.advance(tx, held, "SENT"):
+    if not await store.update_status(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post_transfers(tx, ledger_domain.disbursement_sent(held.id, held.organisation_id, held.money))
-    if await donations.has_unpaid(tx, held.batch):  # more than it could hold
-        await enqueue_collect(tx, Partner(held.partner_id), held.organisation_id)
+    ledger.post_transfers(tx, ledger_domain.disbursement_sent_transfers(held.id, held.organisation_id, held.money))
+    if await donations.has_unpaid_donations(tx, held.batch):  # more than it could hold
+        await enqueue_batch_collection(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, ALL_PARTNERS, held.id)
 
 
-async def fingerprint_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
+async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
     """A payout that is SENT, and what there is to confirm as a fingerprint of 32 bytes; held till the end.
 
     Raises NotFound, DisbursementRefused.
@@ -214,7 +214,7 @@ async def fingerprint_sent(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement,
 
 def _ensure_sent(held: Disbursement) -> None:
     if held.status != "SENT":
-        raise DisbursementRefused(f"the payout is {held.status}: only one that is SENT can be confirmed")
+        raise DisbursementError(f"the payout is {held.status}: only one that is SENT can be confirmed")
 
 
 async def confirm_paid(
@@ -236,10 +236,10 @@ async def confirm_paid(
             raise SecondConfirmationRequired(
                 "of such a sum two people have to say that the bank has paid it"
             ) from refused
-    if not await store.advance(tx, held, "PAID"):
+    if not await store.update_status(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move_donations(tx, held.id, "PAID", limit)
-    ledger.post_transfers(tx, ledger_domain.disbursement_paid(held.id, held.organisation_id, held.money))
+    ledger.post_transfers(tx, ledger_domain.disbursement_paid_transfers(held.id, held.organisation_id, held.money))
     return await get(tx, ALL_PARTNERS, held.id)
 
 
@@ -252,23 +252,23 @@ async def mark_returned(
     ``reason``: 1 to 500 characters. Raises NotFound, DisbursementRefused.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
-        raise DisbursementRefused(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
+        raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     held = await _lock(tx, disbursement_id)
     if await store.has_left_bank(tx, ALL_PARTNERS, held.id):  # a statement is the stronger proof
-        raise DisbursementRefused(domain.TRANSFER_LEFT_BANK)
-    if not await store.advance(tx, held, "RETURNED", reason):
-        raise DisbursementRefused(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
+        raise DisbursementError(domain.TRANSFER_LEFT_BANK)
+    if not await store.update_status(tx, held, "RETURNED", reason):
+        raise DisbursementError(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
     await _move_donations(tx, held.id, "RETURNED", limit)
     note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
     await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
     ledger.post_transfers(
-        tx, ledger_domain.disbursement_returned(held.id, held.organisation_id, held.money, was_paid=was_paid)
+        tx, ledger_domain.disbursement_returned_transfers(held.id, held.organisation_id, held.money, was_paid=was_paid)
     )
     return await get(tx, ALL_PARTNERS, held.id)
 
 
-async def hold_organisation(
+async def hold_disbursements(
     tx: Tx, scope: Scope, organisation_id: UUID, *, note: str, decided_by: str, rules: DisbursementRules
 ) -> list[Disbursement]:
     """Hold payouts to a nonprofit back, of one partner's gifts or of all; the buckets that wait from now on.
@@ -281,11 +281,11 @@ async def hold_organisation(
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
-async def place_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
+async def enqueue_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
     """Have a worker hold payouts of a gift's partner to its nonprofit, by rule; once for what ``name`` names."""
     payload = {"partner": str(donation.partner_id), "organisation": str(donation.organisation_id)}
     payload |= {"name": name, "note": f"{tx.ids.text('donation', donation.id)}: {why}, {name}"}
-    await queue.enqueue(tx, HOLD, payload, unique=name)
+    await queue.enqueue_job(tx, HOLD, payload, unique=name)
 
 
 async def release_holds(
@@ -329,11 +329,9 @@ async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list
     standing = await store.active_holds(tx, ALL_PARTNERS, organisation_id)
     ended = [one for one in standing if not isinstance(scope, Partner) or one.partner_id == scope.id]
     if not ended and standing:
-        raise DisbursementRefused(
-            "it is held for other partners, or for all: only a release without a partner ends that"
-        )
+        raise DisbursementError("it is held for other partners, or for all: only a release without a partner ends that")
     if not ended:
-        raise DisbursementRefused("payouts to this organisation are not held")
+        raise DisbursementError("payouts to this organisation are not held")
     return ended
 
 
@@ -345,13 +343,13 @@ async def active_holds(tx: Tx) -> list[DisbursementHold]:
 async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
     await store.lock_holds(tx, ALL_PARTNERS, decided.organisation_id)
     if not 1 <= len(decided.note) <= domain.MAX_NOTE_LENGTH:
-        raise DisbursementRefused(f"the note must have 1 to {domain.MAX_NOTE_LENGTH} characters")
+        raise DisbursementError(f"the note must have 1 to {domain.MAX_NOTE_LENGTH} characters")
     await store.insert_hold(tx, ALL_PARTNERS, decided)
 
 
 async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
     """See why the open buckets of a nonprofit wait now. A run that holds one of them goes first."""
-    found = await store.lock_all_open(tx, scope, organisation_id)
+    found = await store.lock_open_disbursements(tx, scope, organisation_id)
     return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
 
 
@@ -377,9 +375,9 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
     return held
 
 
-async def propagating(tx: Tx, limit: int = BATCH) -> list[UUID]:
+async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
-    return await store.propagating(tx, ALL_PARTNERS, limit)
+    return await store.disbursements_awaiting_propagation(tx, ALL_PARTNERS, limit)
 
 
 async def ids_with_status(
@@ -394,16 +392,16 @@ async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: i
     return await store.sent_disbursements(tx, ALL_PARTNERS, currency, after, limit)
 
 
-async def enqueue_collect(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
+async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Have a worker put the gifts of a nonprofit that may be paid out now into their buckets."""
     payload = {"partner": str(partner.id), "organisation": str(organisation_id)}
-    await queue.enqueue_all(tx, [NewJob(COLLECT, payload, unique=f"{partner.id}:{organisation_id}")])
+    await queue.enqueue_jobs(tx, [NewJob(COLLECT, payload, unique=f"{partner.id}:{organisation_id}")])
 
 
-async def has_unpaid(tx: Tx, bucket: DisbursementBatch) -> bool:
+async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:
     """Whether settled donations of a bucket are in no payout that the open one can hold."""
     held = await store.find_open(tx, Partner(bucket.partner_id), bucket)
-    return await donations.has_unpaid(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
+    return await donations.has_unpaid_donations(tx, bucket, MAX_MINOR - held.money.minor if held else MAX_MINOR)
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:

@@ -111,7 +111,7 @@ async def open_batches_of(tx: Tx, partner: Partner, organisation_id: UUID) -> li
     return [DisbursementBatch(*row) for row in rows]
 
 
-async def update_contents(tx: Tx, held: Disbursement) -> None:
+async def update_donation_totals(tx: Tx, held: Disbursement) -> None:
     """Store what is in a held bucket, and why it waits."""
     await tx.execute(
         """
@@ -125,7 +125,9 @@ async def update_contents(tx: Tx, held: Disbursement) -> None:
     )
 
 
-async def advance(tx: Tx, held: Disbursement, target: DisbursementStatus, return_reason: str | None = None) -> bool:
+async def update_status(
+    tx: Tx, held: Disbursement, target: DisbursementStatus, return_reason: str | None = None
+) -> bool:
     """Move a payout; False when its state does not allow it. Its donations have yet to follow."""
     return bool(
         await tx.fetchval(
@@ -139,7 +141,7 @@ async def advance(tx: Tx, held: Disbursement, target: DisbursementStatus, return
             """,
             held.id,
             target,
-            DISBURSEMENT.sources_of(target),
+            DISBURSEMENT.source_states_of(target),
             tx.now,
             return_reason,
         )
@@ -190,7 +192,7 @@ async def waiting_since(tx: Tx, _scope: AllPartners, schedule: str) -> datetime 
     return found
 
 
-async def propagating(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
+async def disbursements_awaiting_propagation(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
@@ -209,7 +211,7 @@ async def list_page(
 
     Empty buckets, whose gifts were all reassigned, are left out.
     """
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
     of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
     is_in = "status = $5" if filters.status else "$5::text is null"
@@ -281,7 +283,7 @@ async def insert_hold(tx: Tx, _scope: AllPartners, decided: DisbursementHold) ->
     )
 
 
-async def was_held_for(tx: Tx, _scope: AllPartners, organisation_id: UUID, name: str) -> bool:
+async def was_held_by_rule(tx: Tx, _scope: AllPartners, organisation_id: UUID, name: str) -> bool:
     """Whether a rule has ever held a nonprofit for what is named so."""
     return bool(
         await tx.fetchval(
@@ -347,7 +349,7 @@ async def active_holds(tx: Tx, _scope: AllPartners, organisation_id: UUID | None
     return [DisbursementHold(*row) for row in rows]
 
 
-async def lock_all_open(tx: Tx, scope: Partner | AllPartners, organisation_id: UUID) -> list[Disbursement]:
+async def lock_open_disbursements(tx: Tx, scope: Partner | AllPartners, organisation_id: UUID) -> list[Disbursement]:
     """The open buckets of a nonprofit, in one order, held until the transaction ends."""
     rows = await tx.fetch(
         f"""

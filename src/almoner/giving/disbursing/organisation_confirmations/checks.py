@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "confirmations.end_their_check",
         "What a nonprofit has answered is noted of the verification that it was asked about, with the same outcome",
         "Run `almoner verifications request-confirmation` again, and find out who wrote the answer and how",

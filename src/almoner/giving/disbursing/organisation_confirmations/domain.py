@@ -80,7 +80,7 @@ class OrganisationConfirmation:
 
     def state(self, verification: Verification) -> ConfirmationState:
         """What its page says, with the verification as it is now."""
-        if self.answer == "confirmed" and verification.live:
+        if self.answer == "confirmed" and verification.is_live:
             waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
             return "account_missing" if waits else "confirmed"
         if self.answer == "declined":

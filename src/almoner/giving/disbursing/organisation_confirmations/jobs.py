@@ -37,12 +37,12 @@ class _VerificationRecord(msgspec.Struct):
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
     for event in events:
-        reported = msgspec.convert(event.record(), _VerificationRecord)
+        reported = msgspec.convert(event.event_data(), _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", reported.id)
         if verification_id is None:
             continue
         if reported.status.awaiting_answer_from_organisation:
-            await service.enqueue_request(tx, verification_id)
+            await service.enqueue_confirmation_request(tx, verification_id)
         elif reported.status.type in ("rejected", "expired"):
             await service.enqueue_name_erasure(tx, verification_id)
 
@@ -68,7 +68,7 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
     async def send(work: JobContext, job: Job) -> Result:
         mail_id = UUID(job.payload["mail"])
         async with work.db.read() as tx:
-            asked = await service.mail_to_send(tx, mail_id)
+            asked = await service.find_page_for_mail(tx, mail_id)
             mail = None if asked is None else compose_mail(tx, pages, mail_id, asked, job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
@@ -97,7 +97,7 @@ def compose_mail(tx: Tx, pages: PageRenderer, mail_id: UUID, asked: Confirmation
         partner=asked.verification.partner_id,
         to=confirmation.email,
         subject=language.text("payee.mail.subject", organisation=asked.organisation),
-        text=pages.text("payee.txt", language, **facts),
-        html=pages.text("payee.html", language, **facts),
+        text=pages.render_text("payee.txt", language, **facts),
+        html=pages.render_text("payee.html", language, **facts),
         language=language.html_lang,
     )

@@ -70,7 +70,7 @@ class ConfirmationPages(LinkedPages):
         address = request.client.host if request.client else None
         actor = Actor("system", "nonprofit")
         partner = answered.verification.partner_id
-        await audit.record(tx, partner, actor, "verification.answered", name, address=address)
+        await audit.record_entry(tx, partner, actor, "verification.answered", name, address=address)
 
     def _page(
         self,
@@ -85,7 +85,7 @@ class ConfirmationPages(LinkedPages):
         language = self.pages.language(page.confirmation.language)
         if page.state != "open":
             ended, icon = _ENDED.get(page.state, _OVER)
-            return self.pages.message(f"payee.{page.state}", language, status=ended, icon=icon)
+            return self.pages.render_message(f"payee.{page.state}", language, status=ended, icon=icon)
         facts: dict[str, Any] = {
             "partner": page.partner,
             "organisation": page.organisation,
@@ -100,4 +100,4 @@ class ConfirmationPages(LinkedPages):
             "csrf": visit.csrf,
             "action": self._action(page.confirmation.id),
         }
-        return self.pages.page("payee.html", language, status=status, **facts, **shown)
+        return self.pages.render_page("payee.html", language, status=status, **facts, **shown)

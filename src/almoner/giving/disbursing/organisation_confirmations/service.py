@@ -60,13 +60,13 @@ async def request_confirmation(
     wanted = asked if asked is not None and again else new
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
     reached = await store.count_recent_mails(tx, ALL_PARTNERS, email_hash, tx.real_now - domain.DAY)
-    sent = await store.mails_sent_at(tx, ALL_PARTNERS, asked.id) if asked is not None else []
+    sent = await store.mail_send_times(tx, ALL_PARTNERS, asked.id) if asked is not None else []
     if not domain.may_send_mail(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
         raise InvalidState("the address has had its share of mails: look at the newest one, or try again later")
     if wanted is new:
         await store.insert(tx, ALL_PARTNERS, new)
     mail = await store.insert_mail(tx, ALL_PARTNERS, wanted.id, email_hash)
-    await queue.enqueue(tx, SEND, {"mail": str(mail)})
+    await queue.enqueue_job(tx, SEND, {"mail": str(mail)})
     return wanted
 
 
@@ -80,9 +80,9 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Cont
         await request_confirmation(tx, held.id, contact, by="rules")
 
 
-async def enqueue_request(tx: Tx, verification_id: UUID) -> None:
+async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     """Have it asked right after the commit, where its address is known."""
-    await queue.enqueue(tx, REQUEST, {"verification": str(verification_id)}, unique=str(verification_id))
+    await queue.enqueue_job(tx, REQUEST, {"verification": str(verification_id)}, unique=str(verification_id))
 
 
 async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
@@ -140,7 +140,7 @@ async def record_answer(
     return replace(page, confirmation=replace(found, answer=given), verification=ended)
 
 
-async def mail_to_send(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
+async def find_page_for_mail(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
     """What a mail asks; None when nobody need answer any more. Raises NotFound."""
     if (found := await store.find_by_mail(tx, ALL_PARTNERS, mail_id)) is None:
         raise NotFound
@@ -163,13 +163,13 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, ALL_PARTNERS, verification_id)):
         due = tx.now + domain.ERASED_AFTER
-        await queue.enqueue(tx, ERASE_NAMES, {"verification": str(verification_id)}, due=due)
+        await queue.enqueue_job(tx, ERASE_NAMES, {"verification": str(verification_id)}, due=due)
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if held.processed_at is not None and not held.live and tx.now >= held.processed_at + domain.ERASED_AFTER:
+    if held.processed_at is not None and not held.is_live and tx.now >= held.processed_at + domain.ERASED_AFTER:
         await store.erase_names(tx, ALL_PARTNERS, verification_id)
 
 

@@ -95,7 +95,7 @@ async def insert_mail(tx: Tx, _scope: AllPartners, confirmation_id: UUID, email_
     return made
 
 
-async def mails_sent_at(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> list[datetime]:
+async def mail_send_times(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> list[datetime]:
     """When mails of a question were sent, in real time."""
     rows = await tx.fetch(
         "select sent_at from monetary_donation_confirmation_email where confirmation_id = $1", confirmation_id

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, PayeeAccountRefused, Scheme, in_sepa
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, PayeeAccountError, Scheme, is_in_sepa
 
 NEEDED: Final[Mapping[Scheme, tuple[str, ...]]] = {
     "iban": ("iban",),
@@ -33,7 +33,7 @@ _FORMS: Final = {
 _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
-def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
+def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     """An account from what was typed, under the names of ``NEEDED`` and ``bic``. Raises PayeeAccountRefused."""
     typed = {name: _BETWEEN.sub("", value).upper() for name, value in given.items() if value}
     bic = typed.pop("bic", None)
@@ -44,16 +44,16 @@ def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     found += [problem for name, value in typed.items() if scheme and (problem := _number_problem(scheme, name, value))]
     if bic and (problem := _bic_problem(bic)):
         found.append(problem)
-    if scheme == "iban" and not bic and not found and not in_sepa(scheme, typed["iban"]):
+    if scheme == "iban" and not bic and not found and not is_in_sepa(scheme, typed["iban"]):
         found.append(f"bic is required: banks of {typed['iban'][:2]} are not reached by an IBAN alone")
     if found or scheme is None:
-        raise PayeeAccountRefused("; ".join(found))
+        raise PayeeAccountError("; ".join(found))
     account = typed["iban"] if scheme == "iban" else typed["account"]
     bank = "".join(typed[name] for name in NEEDED[scheme] if name not in {"iban", "account"})
     return AccountNumbers(scheme, account, bank or None, bic)
 
 
-def is_same_number(known: AccountNumbers, typed: str) -> bool:
+def is_same_account_number(known: AccountNumbers, typed: str) -> bool:
     """Whether somebody typed the number of an account that is known: its bank's number first, in one line."""
     if known.scheme == "nz":
         return _pad_new_zealand(typed) == known.account

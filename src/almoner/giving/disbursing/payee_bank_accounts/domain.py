@@ -41,12 +41,12 @@ _SEPA: Final = frozenset(
 _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}
 
 
-def in_sepa(scheme: Scheme, account: str) -> bool:
+def is_in_sepa(scheme: Scheme, account: str) -> bool:
     """Whether SEPA reaches an account; of an IBAN its first two letters are enough."""
     return scheme == "iban" and account[:2] in _SEPA
 
 
-class PayeeAccountRefused(Exception):
+class PayeeAccountError(Exception):
     """What was asked of an account cannot be done; the message names every reason."""
 
 
@@ -182,7 +182,7 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
     return found
 
 
-def review_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:
+def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:
     """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
     found = []
     if account.name_score < MIN_MATCHING_SCORE:
@@ -200,10 +200,8 @@ def review_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
     """``by`` may look at it now. Raises PayeeAccountRefused."""
     if account.status != "proposed":
-        raise PayeeAccountRefused(f"The account is {account.status}: only one that is proposed can be approved.")
+        raise PayeeAccountError(f"The account is {account.status}: only one that is proposed can be approved.")
     if account.proposed.by == by:
-        raise PayeeAccountRefused("You proposed this account yourself: somebody else has to approve it.")
+        raise PayeeAccountError("You proposed this account yourself: somebody else has to approve it.")
     if account.first is not None and account.first.by == by:
-        raise PayeeAccountRefused(
-            "You approved it before: it takes the place of another one, and needs a second person."
-        )
+        raise PayeeAccountError("You approved it before: it takes the place of another one, and needs a second person.")

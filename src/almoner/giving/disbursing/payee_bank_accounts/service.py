@@ -15,8 +15,8 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     Address,
     Payee,
     PayeeAccount,
+    PayeeAccountError,
     PayeeAccountProposed,
-    PayeeAccountRefused,
     PayeeStatus,
 )
 from almoner.giving.disbursing.verifications import service as verifications
@@ -37,9 +37,9 @@ _ASKED: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 
-def parse_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
+def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     """The numbers of an account as somebody typed them. Raises PayeeAccountRefused with all that is wrong."""
-    return account_numbers.parse_numbers(given)
+    return account_numbers.parse_account_numbers(given)
 
 
 async def parse_proposal(
@@ -65,16 +65,16 @@ async def parse_proposal(
         found.append("there is no such organisation")
     typed: AccountNumbers | None = None
     try:
-        typed = account_numbers.parse_numbers(given)
-    except PayeeAccountRefused as refused:
+        typed = account_numbers.parse_account_numbers(given)
+    except PayeeAccountError as refused:
         found.append(str(refused))
     found += domain.proposal_problems(holder, address, currency, typed.scheme if typed else None) + _note_problems(note)
     if found or typed is None or organisation_id is None:
-        raise PayeeAccountRefused("; ".join(found))
+        raise PayeeAccountError("; ".join(found))
     return AccountProposal(organisation_id, currency, holder, typed, address)
 
 
-async def propose(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
+async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
     """Somebody says where a nonprofit is to be paid in a currency; others have to look at it.
 
     Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
@@ -85,7 +85,7 @@ async def propose(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> P
     if found := domain.proposal_problems(
         proposal.holder, proposal.address, proposal.currency, read_.scheme
     ) + _note_problems(note):
-        raise PayeeAccountRefused("; ".join(found))
+        raise PayeeAccountError("; ".join(found))
     await store.lock_organisation(tx, ALL_PARTNERS, organisation.id)
     plain = msgspec.json.encode(read_)
     made = PayeeAccount(
@@ -112,11 +112,11 @@ async def propose(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> P
     except CheckViolationError as refused:
         if refused.constraint_name != _ASKED:
             raise
-        raise PayeeAccountRefused(
+        raise PayeeAccountError(
             "You have recorded where this organisation is asked: somebody else has to say where it is paid."
         ) from refused
     if not stored:
-        raise PayeeAccountRefused(
+        raise PayeeAccountError(
             f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
         )
     await verifications.on_account_proposed(tx, made.organisation_id, _account_id_text(tx, made), _account_facts(made))
@@ -165,9 +165,9 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     """
     held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
-    found = [] if account_numbers.is_same_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
+    found = [] if account_numbers.is_same_account_number(_decrypt_numbers(tx, held), number) else [_OTHER_NUMBER]
     if found := found + _note_problems(note):
-        raise PayeeAccountRefused("; ".join(found))
+        raise PayeeAccountError("; ".join(found))
     mine = AccountReview(by, note, tx.now)
     await store.record_review(tx, ALL_PARTNERS, account_id, mine, first=held.first is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
@@ -191,9 +191,9 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
     """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeAccountRefused."""
     held = await _lock_account(tx, account_id)
     if held.status != "proposed":
-        raise PayeeAccountRefused(f"The account is {held.status}: only one that is proposed can be refused.")
+        raise PayeeAccountError(f"The account is {held.status}: only one that is proposed can be refused.")
     if found := _note_problems(note):
-        raise PayeeAccountRefused("; ".join(found))
+        raise PayeeAccountError("; ".join(found))
     await _refuse(tx, held, by, note)
     return await get(tx, account_id)
 
@@ -205,7 +205,7 @@ async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
     )
 
 
-async def deny(tx: Tx, account_id: UUID) -> bool:
+async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
     """The nonprofit says that an account is not its own: a proposed one is refused, payouts to an approved one wait.
 
     False when nobody is to be paid to it, or it said so before. Raises NotFound.
@@ -219,7 +219,7 @@ async def deny(tx: Tx, account_id: UUID) -> bool:
         await verifications.on_account_denied(
             tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)
         )
-    await store.deny(tx, ALL_PARTNERS, held.id)
+    await store.deny_ownership(tx, ALL_PARTNERS, held.id)
     return True
 
 
@@ -237,10 +237,10 @@ async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str
     }
 
 
-async def review_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
+async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
     """What whoever looks at an account has to find out, for people."""
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)
-    return domain.review_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)
+    return domain.account_warnings(account, _decrypt_numbers(tx, account), organisation.country_code)
 
 
 async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:

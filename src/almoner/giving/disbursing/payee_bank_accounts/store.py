@@ -144,7 +144,7 @@ async def refuse(tx: Tx, _scope: AllPartners, account_id: UUID, by: str, note: s
     )
 
 
-async def deny(tx: Tx, _scope: AllPartners, account_id: UUID) -> None:
+async def deny_ownership(tx: Tx, _scope: AllPartners, account_id: UUID) -> None:
     """Note that the nonprofit says of a held account that it is not its own."""
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 

@@ -10,7 +10,7 @@ from almoner.kit import language as languages
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
-from almoner.platform.pages.rendering import isolated_plain_text
+from almoner.platform.pages.rendering import bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language, TranslationCatalogues
 
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "remittance.typ"
@@ -33,7 +33,7 @@ class RemittanceDocuments:
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages that there are."""
-        return self._catalogues.offered
+        return self._catalogues.offered_languages
 
     async def render(self, remittance: Remittance) -> bytes:
         """The PDF; the same bytes each time."""
@@ -55,7 +55,7 @@ class RemittanceDocuments:
             "issuer": directional_text(remittance.issuer, rtl=rtl),
             "organisation": directional_text(remittance.organisation, rtl=rtl),
             "said": language.text(
-                stated, day=isolated_plain_text(formats.format_day(of, language.locale), language.direction)
+                stated, day=bidi_isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
             "amount_label": language.text("remittance.amount"),
             "amount": directional_text(_money(payout.money.minor, remittance, language), rtl=rtl),

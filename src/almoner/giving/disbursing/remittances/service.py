@@ -6,7 +6,7 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.disbursing.disbursements import service as disbursements
-from almoner.giving.disbursing.disbursements.domain import DisbursementRefused
+from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.remittances import domain
 from almoner.giving.disbursing.remittances.documents import RemittanceDocuments as RemittanceDocuments
 from almoner.giving.disbursing.remittances.domain import Remittance, RemittanceLine, RemittanceTotals
@@ -24,14 +24,14 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
     """
     payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     if payout.status not in _STATUSES:
-        raise DisbursementRefused(
+        raise DisbursementError(
             f"the payout is {payout.status}: only one that is SENT or PAID has a remittance statement"
         )
     partner = Partner(payout.partner_id)
     organisation = await organisations.get(tx, partner, payout.organisation_id)
     lines, totals = await _load_lines(tx, disbursement_id)
     if totals.paid_minor != payout.money.minor:
-        raise DisbursementRefused("the payout is not the sum of its donations: run `almoner selfcheck`")
+        raise DisbursementError("the payout is not the sum of its donations: run `almoner selfcheck`")
     return Remittance(
         payout=payout,
         issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,

@@ -32,7 +32,7 @@ async def check_verification(
     named when it began.
     """
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.live:
+    if not held.is_live:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
@@ -42,12 +42,12 @@ async def check_verification(
     for finding in (listed, screened):
         await record_finding(tx, held, finding)
     expired = await store_findings.has_expired_finding(tx, ALL_PARTNERS, held.id)
-    await store_findings.set_next_check(tx, ALL_PARTNERS, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
+    await store_findings.set_next_check_at(tx, ALL_PARTNERS, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
     waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
     ended = _ended_checks(held, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
-        await record_account(tx, held, known)
+        await record_approved_account(tx, held, known)
     return await transitions.end_checks(tx, held, ended) if ended else held
 
 
@@ -58,7 +58,7 @@ def _ended_checks(
     if held.status != "pending":
         return []
     ended: list[tuple[CheckType, Outcome]] = []
-    remaining = set(held.remaining)
+    remaining = set(held.remaining_checks)
     if "registration" in remaining and listed.outcome != "unclear":
         ended.append(("registration", listed.outcome))
         remaining.discard("registration")
@@ -89,7 +89,7 @@ async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
     made = await store_findings.insert_finding(tx, held.id, finding)
-    if not held.live or held.checks[finding.check] != "succeeded":
+    if not held.is_live or held.checks[finding.check] != "succeeded":
         return
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
@@ -113,7 +113,7 @@ async def record_decision(
     before = await store_findings.newest_finding(tx, ALL_PARTNERS, held.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
-        facts["matches"] = findings.match_decisions(await recorded_matches(tx, held), tx.ids)
+        facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, held), tx.ids)
     of_data = before.finding.data_as_of if before else None
     await store_findings.insert_finding(tx, held.id, Finding(check, outcome, by, "decided", facts, of_data, None))
 
@@ -127,7 +127,7 @@ async def recorded_matches(tx: Tx, held: Verification) -> list[ScreeningMatch]:
     return [match for who in whos for match in (await screenings.get_result(tx, who)).matches]
 
 
-async def record_account(tx: Tx, held: Verification, known: VerifiedAccount) -> None:
+async def record_approved_account(tx: Tx, held: Verification, known: VerifiedAccount) -> None:
     """Keep that a held one's nonprofit has an approved account; one in quite another name, or denied, is flagged."""
     kinds = list(findings.account_flags(known))
     finding = Finding("bank_details", "succeeded", ACCOUNTS, None, {**known.facts, "account": known.account})
@@ -138,7 +138,7 @@ async def record_account(tx: Tx, held: Verification, known: VerifiedAccount) -> 
         await recheck_disbursements(tx, held)
 
 
-async def ensure_clear(tx: Tx, held: Verification) -> None:
+async def ensure_no_watchlist_match(tx: Tx, held: Verification) -> None:
     """No watch list names its nonprofit as far as is known. Raises InvalidState.
 
     A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "verifications.rest_on_findings",
         "A check that has succeeded since findings are kept has one that says so",
         "Hold the organisation (`almoner disbursements hold`), and find out who ended the check and how",
@@ -21,7 +21,7 @@ checks: Final = (
         """,
         "monetarydonationverification",
     ),
-    Check(
+    ConsistencyCheck(
         "verifications.flags_are_young",
         "What holds a nonprofit's payouts back is looked at by two people within 14 days",
         "Look at `almoner verifications flags`: lift what is no reason to wait, or give its gifts to another nonprofit",

@@ -93,7 +93,7 @@ class Verification:
     requested: bool = True
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         """Whether it counts: pending or approved."""
         return self.status in ("pending", "approved")
 
@@ -104,19 +104,19 @@ class Verification:
         return asked and any(self.checks[check] == "pending" for check in _ANSWERED_BY_ORGANISATION)
 
     @property
-    def remaining(self) -> tuple[CheckType, ...]:
+    def remaining_checks(self) -> tuple[CheckType, ...]:
         """The checks that have not ended, in the order of the record."""
         return tuple(check for check in CHECKS if self.checks[check] == "pending")
 
-    def overdue(self, now: datetime) -> bool:
+    def is_overdue(self, now: datetime) -> bool:
         """Whether it has expired and nobody has recorded that yet."""
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
     def as_at(self, now: datetime) -> "Verification":
         """The record as it is at the moment ``now``: what recording its expiry makes of it, recorded or not (S3)."""
-        return self.expired(now) if self.overdue(now) else self
+        return self.as_expired(now) if self.is_overdue(now) else self
 
-    def expired(self, now: datetime) -> "Verification":
+    def as_expired(self, now: datetime) -> "Verification":
         """Expired, at its moment or before. Raises InvalidState."""
         self._ensure("expired")
         ended = min(self.expires_at or now, now)
@@ -124,7 +124,7 @@ class Verification:
             self, status="expired", expires_at=ended, processed_at=ended, updated_at=max(self.updated_at, ended)
         )
 
-    def approved(self, now: datetime) -> "Verification":
+    def as_approved(self, now: datetime) -> "Verification":
         """Approved, every check that had not ended with it. Raises InvalidState, also for an unproven registration."""
         if self.checks["registration"] != "succeeded":
             raise InvalidState(
@@ -135,14 +135,14 @@ class Verification:
         checks = dict.fromkeys(CHECKS, SUCCEEDED)
         return replace(self, status="approved", checks=checks, expires_at=None, processed_at=now, updated_at=now)
 
-    def rejected(self, reason: RejectionReason, now: datetime) -> "Verification":
+    def as_rejected(self, reason: RejectionReason, now: datetime) -> "Verification":
         """Rejected. Raises InvalidState."""
         self._ensure("rejected")
         return replace(
             self, status="rejected", rejection_reason=reason, expires_at=None, processed_at=now, updated_at=now
         )
 
-    def reopened(self, now: datetime) -> "Verification":
+    def as_reopened(self, now: datetime) -> "Verification":
         """Pending again for a whole lifetime, with every check to be made anew. Raises InvalidState."""
         self._ensure("pending")
         return replace(
@@ -155,7 +155,7 @@ class Verification:
             updated_at=now,
         )
 
-    def checked(self, check: CheckType, outcome: Outcome, now: datetime) -> "Verification":
+    def with_ended_check(self, check: CheckType, outcome: Outcome, now: datetime) -> "Verification":
         """With a check ended: a failed one rejects it, the last one to succeed approves it. Raises InvalidState."""
         if self.status != "pending":
             raise InvalidState(f"the verification is {self.status}: its checks have ended")
@@ -163,11 +163,11 @@ class Verification:
             raise InvalidState(f"the check {check} has {self.checks[check]} already")
         ended = replace(self, checks={**self.checks, check: outcome}, updated_at=now)
         if outcome == "failed":
-            return ended.rejected(REASON_OF_FAILED[check], now)
-        return ended if ended.remaining else ended.approved(now)
+            return ended.as_rejected(REASON_OF_FAILED[check], now)
+        return ended if ended.remaining_checks else ended.as_approved(now)
 
     def _ensure(self, target: VerificationStatus) -> None:
-        if not VERIFICATION.allows(self.status, target):
+        if not VERIFICATION.allows_transition(self.status, target):
             raise InvalidState(f"the verification is {self.status} and cannot become {target}")
 
 
@@ -224,7 +224,7 @@ def eligibility_of(verifications: Iterable[Verification]) -> EligibilityStatus:
 
 
 def _relevance(verification: Verification) -> tuple[bool, datetime, UUID]:
-    return verification.live, verification.processed_at or verification.created_at, verification.id
+    return verification.is_live, verification.processed_at or verification.created_at, verification.id
 
 
 def new_verification(

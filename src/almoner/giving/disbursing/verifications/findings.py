@@ -133,7 +133,7 @@ def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: dateti
     """What the watch lists say of all records of a body."""
     lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering_lists})
     found = [match for result in results for match in result.matches]
-    facts = {"lists": lists, "matches": match_decisions(found, ids)}
+    facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
     outcome, reason = _compliance_outcome(results, found)
     return Finding("compliance", outcome, "watch lists", reason, facts, None, now + RENEWAL_PERIOD)
 
@@ -152,7 +152,7 @@ def _compliance_outcome(
     return "succeeded", None
 
 
-def match_decisions(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str, str]:
+def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str, str]:
     """What people have decided of each match, by its id."""
     return {ids.text("screeningmatch", match.id): match.decision for match in matches}
 

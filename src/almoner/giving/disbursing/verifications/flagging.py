@@ -8,9 +8,9 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import store, store_findings, transitions
 from almoner.giving.disbursing.verifications.checking import (
     ACCOUNTS,
-    ensure_clear,
+    ensure_no_watchlist_match,
     recheck_disbursements,
-    record_account,
+    record_approved_account,
 )
 from almoner.giving.disbursing.verifications.domain import MAX_NOTE_LENGTH, InvalidState, Verification
 from almoner.giving.disbursing.verifications.findings import Finding, Flag, FlagKind, FlagReview
@@ -37,7 +37,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
     if held.first is not None and held.first.by == by:
         raise InvalidState("you have looked at it before: somebody else has to look as well")
     if held.kind == _MATCH:
-        await ensure_clear(tx, verification)
+        await ensure_no_watchlist_match(tx, verification)
     look = FlagReview(by, note, tx.now)
     looked = replace(held, first=look) if held.first is None else replace(held, second=look, status="lifted")
     await _store_review(tx, verification, looked)
@@ -45,7 +45,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
 
 
 async def _store_review(tx: Tx, verification: Verification, looked: Flag) -> None:
-    await store_findings.approve_flag(tx, looked, looked.status)
+    await store_findings.update_flag(tx, looked, looked.status)
     if looked.status != "open":
         await recheck_disbursements(tx, verification)
 
@@ -76,7 +76,7 @@ async def on_account_approved(
     known = VerifiedAccount(account, facts, differs)
     for held in await _lock_live(tx, organisation_id):
         waited = held.status == "pending" and held.checks["bank_details"] == "pending"
-        await record_account(tx, held, replace(known, holder_differs=waited and differs))
+        await record_approved_account(tx, held, replace(known, holder_differs=waited and differs))
         for flag in await _open_account_flags(tx, held, account):
             both = looks if flag.first is None else (flag.first, next(one for one in looks if one.by != flag.first.by))
             await _store_review(tx, held, replace(flag, first=both[0], second=both[1], status="lifted"))
@@ -104,8 +104,8 @@ async def _lock_live(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
     found = [one for one, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])]
     held = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
-    return [one for one in held if one.live]
+    return [one for one in held if one.is_live]
 
 
 async def _open_account_flags(tx: Tx, held: Verification, account: str) -> list[Flag]:
-    return await store_findings.open_account_flags(tx, ALL_PARTNERS, _CHANGED, held.id, account)
+    return await store_findings.list_open_account_flags(tx, ALL_PARTNERS, _CHANGED, held.id, account)

@@ -25,7 +25,7 @@ async def run_check(screening: Screening, accounts: ApprovedAccounts, work: JobC
     async def check_due(tx: Tx) -> None:
         await checking.check_verification(tx, screening, accounts, verification_id)
         if then is not None:
-            await service.apply_action(tx, verification_id, then)
+            await service.apply_test_action(tx, verification_id, then)
 
     await screening.run_with_screening(work.db, check_due)
     return JobDone()
@@ -40,14 +40,14 @@ class _OrganisationRecord(msgspec.Struct):
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of nonprofits."""
     reported = [
-        tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationRecord).id) for event in events
+        tx.ids.parse("organisation", msgspec.convert(event.event_data(), _OrganisationRecord).id) for event in events
     ]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 
 
 async def on_screenings_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Matches with watch lists came, went, or were decided; or others watch a nonprofit no more, and we do."""
-    changed = [msgspec.convert(event.record(), ScreeningChanged) for event in events]
+    changed = [msgspec.convert(event.event_data(), ScreeningChanged) for event in events]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))
 
 
@@ -58,7 +58,7 @@ reactions: Final = (
 )
 schedules: Final = (
     Schedule("verifications.expire", service.next_due_at, service.expire_due),
-    Schedule("verifications.look_again", service.next_check, service.enqueue_due_checks, every=timedelta(days=1)),
+    Schedule("verifications.look_again", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1)),
 )
 
 

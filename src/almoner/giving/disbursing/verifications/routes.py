@@ -30,9 +30,11 @@ async def list_monetary_donation_verifications(
     call: ApiCall, query: MonetaryDonationVerificationsQuery
 ) -> ListResponse[MonetaryDonationVerificationOut]:
     """List monetary donation verifications, newest first."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.listing(page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: verification_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.post(

@@ -16,7 +16,7 @@ from almoner.giving.disbursing.verifications.domain import (
 )
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.patch import UNSET
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import Maybe, Metadata, MetadataPatch, PageQuery, PatchBody, RequestBody, ResponseRecord
@@ -97,8 +97,8 @@ def verification_out(tx: Tx, verification: Verification) -> MonetaryDonationVeri
         checks=[MonetaryDonationCheckOut(check, verification.checks[check]) for check in CHECKS],
         rejection_reason_code=verification.rejection_reason,
         metadata=None if verification.metadata is None else dict(verification.metadata),
-        created_at=iso(verification.created_at),
-        updated_at=iso(verification.updated_at),
-        expires_at=iso_or_none(verification.expires_at),
-        processed_at=iso_or_none(verification.processed_at),
+        created_at=iso_timestamp(verification.created_at),
+        updated_at=iso_timestamp(verification.updated_at),
+        expires_at=iso_timestamp_or_none(verification.expires_at),
+        processed_at=iso_timestamp_or_none(verification.processed_at),
     )

@@ -83,7 +83,7 @@ async def create(
         if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
             return await _adopt(tx, started, metadata, action)
         raise InvalidState(_CONCURRENT_VERIFICATION)
-    await outbox.emit(tx, partner.id, domain.RECEIVED, api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.RECEIVED, build_api_record(tx, made))
     await transitions.enqueue_check(tx, made.id, action)
     return made
 
@@ -93,19 +93,19 @@ async def _adopt(
 ) -> Verification:
     """The partner asks for what was begun when money came: it is answered as a new one."""
     adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
-    await store.adopt(tx, adopted)
+    await store.mark_requested(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
     return adopted
 
 
-async def begin_on_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
+async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     """Money has come for a nonprofit that was never verified for the partner: begin; whether that was needed."""
     if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
     made = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
     if not await store.insert(tx, partner, made):
         return False  # somebody else has at the same time
-    await outbox.emit(tx, partner.id, domain.RECEIVED, api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.RECEIVED, build_api_record(tx, made))
     await transitions.enqueue_check(tx, made.id)
     return True
 
@@ -144,7 +144,7 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Veri
     held = await transitions.get_for_update(tx, partner, live)
     if held.status == "pending" and not held.requested:
         return held
-    if held.live:
+    if held.is_live:
         named = tx.ids.text("monetarydonationverification", held.id)
         raise InvalidState(f"the organisation has {named}, which is {held.status}")
     return None
@@ -160,9 +160,9 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     return found.as_at(tx.now)
 
 
-def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+def build_api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
-    return transitions.api_record(tx, verification)
+    return transitions.build_api_record(tx, verification)
 
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
@@ -193,7 +193,7 @@ async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
     return await store_findings.list_flags(tx, ALL_PARTNERS, verification_id)
 
 
-async def open_flags(tx: Tx, limit: int) -> list[Flag]:
+async def list_open_flags(tx: Tx, limit: int) -> list[Flag]:
     """What waits for two people, newest first."""
     return await store_findings.flags_with_status(tx, ALL_PARTNERS, "open", limit)
 
@@ -225,7 +225,7 @@ async def change_metadata(
     return changed
 
 
-async def apply_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
+async def apply_test_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
     """What a test value asked for, as far as the lifecycle allows it."""
     if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
@@ -254,7 +254,7 @@ async def end_check(
     Raises NotFound, InvalidState.
     """
     held = await transitions.get_for_update(tx, scope, verification_id)
-    held.checked(check, outcome, tx.now)
+    held.with_ended_check(check, outcome, tx.now)
     await checking.record_decision(tx, held, check, outcome, by, facts)
     return await transitions.end_checks(tx, held, [(check, outcome)])
 
@@ -266,8 +266,8 @@ async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) 
     with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
     """
     held, organisation = await _lock_and_check(tx, scope, verification_id)
-    held.approved(tx.now)
-    await checking.ensure_clear(tx, held)
+    held.as_approved(tx.now)
+    await checking.ensure_no_watchlist_match(tx, held)
     listed = (organisation.name, organisation.registry_name, organisation.registry_number)
     seen = (held.id, held.organisation_id, held.checks, held.created_at, held.expires_at, *listed)
     return sha256_digest(msgspec.json.encode(seen))
@@ -293,11 +293,11 @@ async def _lock_and_check(tx: Tx, scope: Scope, verification_id: UUID) -> tuple[
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence) -> Verification:
     """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
     held, _ = await _lock_and_check(tx, scope, verification_id)
-    approved = held.approved(tx.now)
-    stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining
+    approved = held.as_approved(tx.now)
+    stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining_checks
     for check in stored:
         await checking.record_decision(tx, held, check, "succeeded", evidence.decided_by)
-    await store.advance_checks(tx, approved, stored)
+    await store.update_checks(tx, approved, stored)
     await store.insert_decision(tx, approved, RecordedDecision("approved", None, evidence, tx.now))
     return await transitions.store_transition(tx, approved)
 
@@ -306,7 +306,7 @@ async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: Evidence
 ) -> Verification:
     """An officer rejects. Raises NotFound, InvalidState."""
-    rejected = (await transitions.get_for_update(tx, scope, verification_id)).rejected(reason, tx.now)
+    rejected = (await transitions.get_for_update(tx, scope, verification_id)).as_rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
     return await transitions.store_transition(tx, rejected)
 
@@ -316,7 +316,7 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
-    reopened = (await transitions.get_for_update(tx, scope, verification_id)).reopened(tx.now)
+    reopened = (await transitions.get_for_update(tx, scope, verification_id)).as_reopened(tx.now)
     if await _expire_stale(tx, Partner(reopened.partner_id), reopened.organisation_id) is not None:
         raise InvalidState("the organisation has another one, which was begun when money came for it")
     await store.insert_decision(tx, reopened, RecordedDecision("reopened", None, evidence, tx.now))
@@ -324,7 +324,7 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
         reported = await transitions.store_transition(tx, reopened)
     except asyncpg.UniqueViolationError:
         raise InvalidState(_CONCURRENT_VERIFICATION) from None
-    await store.advance_checks(tx, reopened, domain.CHECKS)
+    await store.update_checks(tx, reopened, domain.CHECKS)
     await transitions.enqueue_check(tx, reopened.id, None)
     return reported
 
@@ -332,7 +332,7 @@ async def reopen(tx: Tx, scope: Scope, verification_id: UUID, evidence: Evidence
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verification:
     """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
     return await transitions.store_transition(
-        tx, (await transitions.get_for_update(tx, scope, verification_id)).expired(tx.now)
+        tx, (await transitions.get_for_update(tx, scope, verification_id)).as_expired(tx.now)
     )
 
 
@@ -366,19 +366,19 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     """Have those looked at of which register and lists were asked too long ago; how many."""
-    due = await store_findings.take_due_checks(tx, ALL_PARTNERS, tx.now + RENEWAL_PERIOD, limit)
+    due = await store_findings.claim_due_checks(tx, ALL_PARTNERS, tx.now + RENEWAL_PERIOD, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
 
 
-async def next_check(tx: Tx) -> datetime | None:
+async def next_check_at(tx: Tx) -> datetime | None:
     """When the next one has to be looked at again."""
-    return await store_findings.next_check(tx, ALL_PARTNERS)
+    return await store_findings.next_check_at(tx, ALL_PARTNERS)
 
 
 async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved ones of a nonprofit in any of its records, whosever, true at this moment."""
     found = await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
-    return [one for one in known if one.live]
+    return [one for one in known if one.is_live]

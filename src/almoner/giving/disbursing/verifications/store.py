@@ -147,7 +147,7 @@ async def live_verifications_of(
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def adopt(tx: Tx, verification: Verification) -> None:
+async def mark_requested(tx: Tx, verification: Verification) -> None:
     """The partner asks for a held one that was begun when money came."""
     await tx.execute(
         "update monetary_donation_verification set requested = true, metadata = $2, updated_at = $3 where id = $1",
@@ -171,7 +171,7 @@ async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: VerificationFilters
 ) -> tuple[list[Verification], int]:
     """One page in reading order and the exact total, from one snapshot (P7)."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $3" if page_.after_id else "$3::uuid is null"
     of = "organisation_id = $4" if filters.organisation_id else "$4::uuid is null"
     is_now = _IS_NOW[filters.status]
@@ -208,7 +208,7 @@ async def newest_verifications(
     return [_verification(row) for row in rows]
 
 
-async def advance(tx: Tx, verification: Verification) -> bool:
+async def update_status(tx: Tx, verification: Verification) -> bool:
     """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
     return bool(
         await tx.fetchval(
@@ -225,12 +225,12 @@ async def advance(tx: Tx, verification: Verification) -> bool:
             verification.processed_at,
             verification.updated_at,
             tx.now,
-            VERIFICATION.sources_of(verification.status),
+            VERIFICATION.source_states_of(verification.status),
         )
     )
 
 
-async def advance_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
+async def update_checks(tx: Tx, verification: Verification, checks: Sequence[CheckType]) -> None:
     """Store what these checks of a locked verification are now, and that it was changed."""
     await tx.execute(
         """

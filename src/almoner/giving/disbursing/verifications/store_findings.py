@@ -67,7 +67,7 @@ async def list_findings(tx: Tx, _scope: AllPartners, verification_id: UUID) -> l
     return [_stored_finding(row) for row in rows]
 
 
-async def set_next_check(tx: Tx, _scope: AllPartners, verification_id: UUID, at: datetime) -> None:
+async def set_next_check_at(tx: Tx, _scope: AllPartners, verification_id: UUID, at: datetime) -> None:
     """When registers and lists have to be asked again."""
     await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
@@ -78,13 +78,13 @@ where status in ('pending', 'approved') and next_check_at is not null
 """
 
 
-async def next_check(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next one has to be looked at again."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def take_due_checks(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> list[UUID]:
+async def claim_due_checks(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> list[UUID]:
     """Those that are due, each once: they are due again at ``until`` unless a look says when."""
     rows = await tx.fetch(
         """
@@ -194,7 +194,7 @@ async def find_flag(tx: Tx, _scope: AllPartners, flag_id: UUID) -> Flag | None:
     return _flag(row) if row else None
 
 
-async def open_account_flags(
+async def list_open_account_flags(
     tx: Tx, _scope: AllPartners, kind: FlagKind, verification_id: UUID, account: str
 ) -> list[Flag]:
     """Open flags about an account; they change under their verification's lock only."""
@@ -208,7 +208,7 @@ async def open_account_flags(
     return [_flag(row) for row in rows]
 
 
-async def approve_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
+async def update_flag(tx: Tx, flag: Flag, status: FlagStatus) -> None:
     """Store the looks of a held flag, and what it is with them."""
     first, second = flag.first, flag.second
     assert first is not None, "somebody has looked"

@@ -17,7 +17,7 @@ Scope = Partner | AllPartners
 CHECK: Final = "verifications.check_registration"
 
 
-def api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
+def build_api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
     """The verification as partners see it."""
     return schemas.verification_out(tx, verification)
 
@@ -26,34 +26,34 @@ async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> Verific
     """Lock one, and record its expiry if that is due. Raises NotFound."""
     if (held := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
-    return await store_transition(tx, held.as_at(tx.now)) if held.overdue(tx.now) else held
+    return await store_transition(tx, held.as_at(tx.now)) if held.is_overdue(tx.now) else held
 
 
 async def end_checks(tx: Tx, held: Verification, ended: Sequence[tuple[CheckType, Outcome]]) -> Verification:
     """Checks of a held one have ended at one moment, of which the partner is told once. Raises InvalidState."""
     now = held
     for check, outcome in ended:
-        now = now.checked(check, outcome, tx.now)
-    await store.advance_checks(tx, now, [check for check, _ in ended])
-    if now.status == "pending" and now.remaining == ("compliance",):
+        now = now.with_ended_check(check, outcome, tx.now)
+    await store.update_checks(tx, now, [check for check, _ in ended])
+    if now.status == "pending" and now.remaining_checks == ("compliance",):
         await enqueue_check(tx, now.id)  # the lists decide last
     return await (store_transition if now.status != held.status else notify_partner)(tx, now)
 
 
 async def store_transition(tx: Tx, new: Verification) -> Verification:
     """Store the new state, which was decided under the lock, and tell it."""
-    if not await store.advance(tx, new):
+    if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     return await notify_partner(tx, new)
 
 
 async def notify_partner(tx: Tx, verification: Verification) -> Verification:
     """Tell the partner how it stands."""
-    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, api_record(tx, verification))
+    await outbox.emit(tx, verification.partner_id, domain.PROGRESSED, build_api_record(tx, verification))
     return verification
 
 
 async def enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None = None) -> None:
     """Have it looked at right after the commit. ``then``: what a test value asks for afterwards."""
     wanted = {"verification": str(verification_id), "then": then}
-    await queue.enqueue(tx, CHECK, wanted, unique=f"{verification_id}:{then}")
+    await queue.enqueue_job(tx, CHECK, wanted, unique=f"{verification_id}:{then}")

@@ -3,12 +3,12 @@
 from typing import Final
 
 from almoner.giving.gift_aid.claims.store import STANDING
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 _ADVICE: Final = "Send nothing to HMRC for this charity until a person has compared the claim with its gifts"
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "gift_aid_claims.are_sums_of_gifts",
         "A claim is the sum of its gifts, on as many lines as it says, and takes off what its deductions say",
         _ADVICE,
@@ -25,7 +25,7 @@ checks: Final = (
         """,
         "giftaidclaim",
     ),
-    Check(
+    ConsistencyCheck(
         "gift_aid_claims.live_while_they_stand",
         "A gift is claimed for while its claim stands and something of it is left, and then alone",
         _ADVICE,
@@ -35,7 +35,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "gift_aid_claims.adjustments_add_up",
         "What has to go back of a claimed gift is the sum of its adjustments",
         _ADVICE,
@@ -48,7 +48,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "gift_aid_claims.deductions_add_up",
         "What was taken off for an adjustment is the sum of what claims that still stand took off",
         _ADVICE,
@@ -63,7 +63,7 @@ checks: Final = (
         """,
         "donation",
     ),
-    Check(
+    ConsistencyCheck(
         "gift_aid_claims.are_adjusted",
         "What stands for less than was claimed is noted to go back within 15 minutes",
         "See that a worker runs and look for dead claims.adjust jobs; the next draft of the charity notes it as well",

@@ -35,7 +35,7 @@ MAX_NOTE: Final = 2000
 _SUMMER: Final = timedelta(hours=1)
 
 
-class ClaimRefused(Exception):
+class GiftAidClaimError(Exception):
     """What was asked of a gift aid claim cannot be done; the message says why."""
 
 
@@ -56,7 +56,7 @@ class AccountingYearEnd:
         end = self.end_of_year(day)
         return end.replace(year=end.year + CLAIM_YEARS)
 
-    def first_claimable(self, today: date) -> datetime:
+    def first_claimable_at(self, today: date) -> datetime:
         """From when on gifts can be claimed for today, in London: 23:00 UTC of the day before, where it is summer."""
         end = self.end_of_year(today)
         first = datetime(end.year - CLAIM_YEARS - 1, end.month, end.day, tzinfo=UTC) + timedelta(days=1)
@@ -90,7 +90,7 @@ class ClaimableDonation:
     declarer: Declarer
 
     @property
-    def data_date(self) -> date:
+    def donation_date(self) -> date:
         """When it was made, as HMRC reckons."""
         return london_day(self.created_at)
 

@@ -99,7 +99,7 @@ def build_schedule(
     lines = waiting = 0
     for gift in gifts:
         person, problems = schedule_donor_of(gift.declarer)
-        if (last := year.claim_deadline(gift.data_date)) < today:
+        if (last := year.claim_deadline(gift.donation_date)) < today:
             problems = (*problems, f"the time to claim ended on {last}")
         if problems or person is None:
             left_out.append(ExcludedDonation(gift.donation_id, problems))
@@ -107,7 +107,7 @@ def build_schedule(
         shared = None
         if together and gift.minor <= MAX_AGGREGATED_DONATION:
             shared = _find_line(
-                open_lines.setdefault(year.end_of_year(gift.data_date), []), person, gift.minor, lines + 1, most
+                open_lines.setdefault(year.end_of_year(gift.donation_date), []), person, gift.minor, lines + 1, most
             )
         if (shared is None and lines == most) or (shared is not None and shared.line > most):
             waiting += 1
@@ -207,7 +207,7 @@ def schedule_csv(listed: Sequence[ScheduleEntry]) -> str:
 
 def _row(gifts: list[ClaimableDonation]) -> list[str]:
     minor = sum(gift.minor for gift in gifts)
-    when = [f"{max(gift.data_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
+    when = [f"{max(gift.donation_date for gift in gifts):%d/%m/%y}", f"{minor // 100}.{minor % 100:02}"]
     if len(gifts) > 1:
         return ["", "", "", "", "", _AGGREGATED, "", *when]
     person, problems = schedule_donor_of(gifts[0].declarer)

@@ -29,12 +29,12 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue a look at each gift in sterling."""
     jobs = []
     for event in events:
-        changed = msgspec.convert(event.record(), _ChangedDonation)
+        changed = msgspec.convert(event.event_data(), _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
             jobs.append(NewJob(ADJUST_CLAIM, {"donation": str(donation_id)}))
     if jobs:
-        await queue.enqueue_all(tx, jobs)
+        await queue.enqueue_jobs(tx, jobs)
 
 
 reactions: Final = (Reaction(REFUNDED, on_donation_changed), Reaction(REASSIGNED, on_donation_changed))

@@ -20,9 +20,9 @@ from almoner.giving.gift_aid.claims.domain import (
     Adjustment,
     ClaimableDonation,
     ClaimEntry,
-    ClaimRefused,
     DraftResult,
     GiftAidClaim,
+    GiftAidClaimError,
 )
 from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
 from almoner.kit.errors import NotFound
@@ -61,12 +61,12 @@ async def draft_claim(
     """
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
-        raise ClaimRefused("gifts can be claimed for once they are made: --before is still to come")
-    for donation_id in await store.overclaimed_of_charity(tx, ALL_PARTNERS, organisation_id):
+        raise GiftAidClaimError("gifts can be claimed for once they are made: --before is still to come")
+    for donation_id in await store.overclaimed_donations_of_charity(tx, ALL_PARTNERS, organisation_id):
         await adjust_donation(tx, donation_id)
     today = domain.london_day(tx.now)
-    since = year.first_claimable(today)
-    expired = await store.count_expired(tx, ALL_PARTNERS, organisation_id, since)
+    since = year.first_claimable_at(today)
+    expired = await store.count_expired_donations(tx, ALL_PARTNERS, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
     made = hmrc_schedule.build_schedule(gifts, today, year, together=together)
     drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
@@ -88,7 +88,7 @@ async def draft_claim(
         drafted_by=by,
     )
     if not await store.insert(tx, claim):
-        raise ClaimRefused(
+        raise GiftAidClaimError(
             "the charity has a draft: submit it or withdraw it first, see `almoner gift-aid claims list`"
         )
     entries = [
@@ -97,9 +97,11 @@ async def draft_claim(
     try:
         await store.insert_entries(tx, claim.id, entries)
     except UniqueViolationError as taken_before:
-        raise ClaimRefused("another charity claims for one of the gifts since just now: try again") from taken_before
+        raise GiftAidClaimError(
+            "another charity claims for one of the gifts since just now: try again"
+        ) from taken_before
     if taken:
-        await store.deduct(tx, claim.id, taken)
+        await store.deduct_adjustments(tx, claim.id, taken)
     return replace(drafted, claim=claim)
 
 
@@ -125,7 +127,7 @@ async def _select_donations(
 async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     if not is_eligible(CURRENCY, organisation):
-        raise ClaimRefused(f"{organisation.name} is no charity of the United Kingdom: it cannot claim gift aid")
+        raise GiftAidClaimError(f"{organisation.name} is no charity of the United Kingdom: it cannot claim gift aid")
 
 
 async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
@@ -133,7 +135,7 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
     if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id)):
-        raise ClaimRefused(
+        raise GiftAidClaimError(
             f"{len(over):,} of its gifts were refunded, given to another organisation or lost their declaration since: "
             "withdraw the draft, and draft it anew"
         )
@@ -146,9 +148,9 @@ async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> 
     Raises NotFound, ClaimRefused.
     """
     if not 1 <= len(reference) <= domain.MAX_REFERENCE:
-        raise ClaimRefused(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
+        raise GiftAidClaimError(f"HMRC's reference must have 1 to {domain.MAX_REFERENCE} characters")
     claim = await _lock(tx, claim_id)
-    if not await store.advance(tx, claim, "submitted", by=by, reference=reference):
+    if not await store.update_status(tx, claim, "submitted", by=by, reference=reference):
         raise _transition_refused(claim, "submitted")
     for donation_id in await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id):
         await adjust_donation(tx, donation_id)
@@ -163,11 +165,11 @@ async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | No
     claim = await _lock(tx, claim_id)
     paid_minor = claim.due_minor if minor is None else minor
     if paid_minor != claim.due_minor and not note:
-        raise ClaimRefused(
+        raise GiftAidClaimError(
             f"{domain.format_pounds(claim.due_minor)} is due: "
             f"say by --note why HMRC paid {domain.format_pounds(paid_minor)}"
         )
-    if not await store.advance(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
+    if not await store.update_status(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
         raise _transition_refused(claim, "paid")
     return replace(claim, status="paid", paid_minor=paid_minor, note=note)
 
@@ -185,8 +187,8 @@ async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftA
 async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note: str, by: str) -> GiftAidClaim:
     claim = await _lock(tx, claim_id)
     if not note:
-        raise ClaimRefused("a note says why")
-    if not await store.advance(tx, claim, target, by=by, note=_validated_note(note)):
+        raise GiftAidClaimError("a note says why")
+    if not await store.update_status(tx, claim, target, by=by, note=_validated_note(note)):
         raise _transition_refused(claim, target)
     await store.release_donations(tx, claim)
     return replace(claim, status=target, note=note)
@@ -200,12 +202,12 @@ async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 
 def _validated_note(note: str | None) -> str | None:
     if note is not None and len(note) > domain.MAX_NOTE:
-        raise ClaimRefused(f"a note has at most {domain.MAX_NOTE} characters")
+        raise GiftAidClaimError(f"a note has at most {domain.MAX_NOTE} characters")
     return note or None
 
 
-def _transition_refused(claim: GiftAidClaim, target: str) -> ClaimRefused:
-    return ClaimRefused(f"the claim is {claim.status}: it cannot be {target}")
+def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
+    return GiftAidClaimError(f"the claim is {claim.status}: it cannot be {target}")
 
 
 async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
@@ -230,7 +232,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
     Raises NotFound, GiftAidRefused.
     """
-    cancelled = await donations.cancel_gift_aid(tx, declaration_id, cancelled_from)
+    cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
     for donation_id in await store.donations_claimed_by(tx, ALL_PARTNERS, declaration_id):
         await adjust_donation(tx, donation_id)
     return cancelled

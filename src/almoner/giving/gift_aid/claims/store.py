@@ -107,7 +107,7 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 """
 
 
-async def count_expired(tx: Tx, _scope: AllPartners, organisation_id: UUID, cutoff_at: datetime) -> int:
+async def count_expired_donations(tx: Tx, _scope: AllPartners, organisation_id: UUID, cutoff_at: datetime) -> int:
     """How many gifts of a charity were never claimed for in time."""
     return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
@@ -137,7 +137,7 @@ async def newest_claims(tx: Tx, _scope: AllPartners, organisation_id: UUID | Non
     return [_claim(row) for row in rows]
 
 
-async def advance(
+async def update_status(
     tx: Tx,
     claim: GiftAidClaim,
     target: ClaimStatus,
@@ -158,7 +158,7 @@ async def advance(
             """,
             claim.id,
             target,
-            GIFT_AID_CLAIM.sources_of(target),
+            GIFT_AID_CLAIM.source_states_of(target),
             tx.now,
             by,
             reference,
@@ -256,7 +256,7 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 """
 
 
-async def overclaimed_of_charity(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
+async def overclaimed_donations_of_charity(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
     """The gifts of all claims of a charity that stand for less now than was claimed."""
     return [row[0] for row in await tx.fetch(OVERCLAIMED_OF_CHARITY, organisation_id)]
 
@@ -326,7 +326,7 @@ async def newest_adjustments(tx: Tx, _scope: AllPartners, organisation_id: UUID 
     return [Adjustment(*row) for row in rows]
 
 
-async def deduct(tx: Tx, claim_id: UUID, taken: Sequence[tuple[UUID, int]]) -> None:
+async def deduct_adjustments(tx: Tx, claim_id: UUID, taken: Sequence[tuple[UUID, int]]) -> None:
     """Take parts of adjustments, which the caller holds, off a claim."""
     ids, minors = [one for one, _ in taken], [minor for _, minor in taken]
     await tx.execute(

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "gift_aid.covers_its_gifts",
         "A donation bears a declaration only if that covers the moment it was made, for its user and a UK nonprofit",
         "Somebody has written to the tables around the service: claim nothing for this donation until it is put right",

@@ -40,7 +40,7 @@ class UserNotFound(BadRequest):
     message = "There is no user with this id"
 
 
-class GiftAidRefused(Exception):
+class DeclarationError(Exception):
     """What was asked of a declaration cannot be done; the message says why."""
 
 
@@ -85,7 +85,7 @@ class Declaration:
     deleted_at: datetime | None
 
     @property
-    def span(self) -> CoveragePeriod | None:
+    def coverage_period(self) -> CoveragePeriod | None:
         """The gifts that it covers, by when they were made; None when it was cancelled before the first of them."""
         ends = [end for end in (self.covers_to, self.cancelled_from) if end is not None]
         end = min(ends) if ends else None
@@ -93,7 +93,7 @@ class Declaration:
 
     def covers(self, moment: datetime) -> bool:
         """Whether it covers a gift made at a moment."""
-        return self.span is not None and self.span.contains(moment)
+        return self.coverage_period is not None and self.coverage_period.contains(moment)
 
 
 def single_donation_declaration(
@@ -103,7 +103,7 @@ def single_donation_declaration(
     return Declaration(declaration_id, partner_id, None, declarer, made, made + _ONE_GIFT, None, now, None)
 
 
-def earliest_covered(now: datetime) -> datetime:
+def earliest_covered_at(now: datetime) -> datetime:
     """The earliest gift that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
@@ -112,7 +112,7 @@ def earliest_covered(now: datetime) -> datetime:
         return day.replace(year=now.year - YEARS_BACK, day=28)
 
 
-def newest_covering(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
+def newest_covering_declaration(declarations: Iterable[Declaration], moment: datetime) -> Declaration | None:
     """The newest declaration that covers a gift made at a moment."""
     found = [one for one in declarations if one.covers(moment)]
     return max(found, key=lambda one: (one.created_at, one.id)) if found else None
@@ -126,7 +126,7 @@ def is_eligible(currency: str, organisation: Organisation) -> bool:
 def period_problems(covers_from: datetime, covers_to: datetime | None, now: datetime) -> Sequence[str]:
     """What is wrong with the span that was asked for."""
     found = []
-    if covers_from < earliest_covered(now):
+    if covers_from < earliest_covered_at(now):
         found.append("body.coversFrom must not be more than four years ago")
     if covers_to is not None and covers_to <= covers_from:
         found.append("body.coversTo must be after coversFrom")

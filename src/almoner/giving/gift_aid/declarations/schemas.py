@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255
@@ -84,8 +84,8 @@ def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
     declarer = declaration.declarer
     return GiftAidOut(
         id=tx.ids.text("giftaid", declaration.id),
-        created_at=iso(declaration.created_at),
-        user_id=tx.ids.optional("user", declaration.user_id),
+        created_at=iso_timestamp(declaration.created_at),
+        user_id=tx.ids.text_or_none("user", declaration.user_id),
         title=declarer.title,
         first_name=declarer.first_name,
         last_name=declarer.last_name,
@@ -94,12 +94,12 @@ def gift_aid_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
         city=declarer.city,
         country=declarer.country,
         postcode=declarer.postcode,
-        covers_from=iso(declaration.covers_from),
-        covers_to=iso_or_none(declaration.covers_to),
-        deleted_at=iso_or_none(declaration.deleted_at),
+        covers_from=iso_timestamp(declaration.covers_from),
+        covers_to=iso_timestamp_or_none(declaration.covers_to),
+        deleted_at=iso_timestamp_or_none(declaration.deleted_at),
     )
 
 
 def gift_aid_created_out(tx: Tx, declaration: Declaration) -> GiftAidOut:
     """The answer to who may not: that it was made."""
-    return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso(declaration.created_at))
+    return GiftAidOut(id=tx.ids.text("giftaid", declaration.id), created_at=iso_timestamp(declaration.created_at))

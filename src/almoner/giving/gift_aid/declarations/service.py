@@ -8,7 +8,7 @@ from uuid import UUID
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.users import service as users
 from almoner.giving.gift_aid.declarations import domain, store
-from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer, GiftAidRefused
+from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -29,7 +29,7 @@ async def create_declaration(
     donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
     is. Raises UserNotFound, IncorrectParams.
     """
-    begins = covers_from or domain.earliest_covered(tx.now)
+    begins = covers_from or domain.earliest_covered_at(tx.now)
     if found := domain.period_problems(begins, covers_to, tx.now):
         raise IncorrectParams(*found)
     whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
@@ -56,9 +56,9 @@ async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> U
     return found if found and await sessions.has_open(tx, partner, found) else None
 
 
-async def find_shared(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
     """One declaration of the partner. Nobody cancels it until the transaction ends: a new gift may bear it."""
-    return await store.find_shared(tx, partner, declaration_id)
+    return await store.find_with_shared_lock(tx, partner, declaration_id)
 
 
 async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
@@ -79,10 +79,12 @@ async def find_covering(
     """
     if user_id is None:
         return None
-    while (found := domain.newest_covering(await store.declarations_of_user(tx, partner, user_id), moment)) is not None:
+    while (
+        found := domain.newest_covering_declaration(await store.declarations_of_user(tx, partner, user_id), moment)
+    ) is not None:
         if found.id == current:
             return current
-        held = await store.find_shared(tx, partner, found.id)
+        held = await store.find_with_shared_lock(tx, partner, found.id)
         if held is not None and held.covers(moment):
             return held.id
     return None
@@ -100,7 +102,7 @@ async def declare_for_donation(
     return new.id
 
 
-async def find_for_restored(
+async def find_for_restored_donation(
     tx: Tx, partner: Partner, user_id: UUID | None, made: datetime, before: UUID | None
 ) -> UUID | None:
     """What covers a gift that is promised once more: what was declared for it alone, else what its user declared."""
@@ -123,9 +125,9 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     if (held := await store.get_for_update(tx, ALL_PARTNERS, declaration_id)) is None:
         raise NotFound
     if held.deleted_at is not None:
-        raise GiftAidRefused(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
+        raise DeclarationError(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
     ends = cancelled_from or tx.now
     if ends > tx.now:
-        raise GiftAidRefused("a declaration cannot be cancelled from a day that is still to come")
+        raise DeclarationError("a declaration cannot be cancelled from a day that is still to come")
     await store.cancel_declaration(tx, ALL_PARTNERS, declaration_id, ends)
     return replace(held, cancelled_from=ends, deleted_at=tx.now)

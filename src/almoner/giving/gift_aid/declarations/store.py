@@ -55,7 +55,7 @@ async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | 
     return _declaration(row) if row else None
 
 
-async def find_shared(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
+async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
     """One declaration of the partner, which nobody changes until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2 for share",

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Final
 import almoner
 from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
-from almoner.platform.jobs.sidecar import run_detached
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 AT_ONCE: Final = 2
 """Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
@@ -71,7 +71,7 @@ class Checker:
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             stored = None
             try:
-                stated = await run_detached(
+                stated = await run_in_detached_thread(
                     lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
                 )
                 outcome = "killed" if stated is None else "refused" if "refused" in stated else "accepted"
@@ -81,7 +81,7 @@ class Checker:
                 if "refused" in stated:
                     raise FiletypeNotSupported(f"body.{field} {stated['refused']}")
                 stored = target if stated["rewritten"] else content
-                size, digest = await run_detached(lambda: _hash_file(stored))
+                size, digest = await run_in_detached_thread(lambda: _hash_file(stored))
             finally:
                 if stored is not target:
                     target.close()

@@ -1,7 +1,7 @@
 """What a process that reads a stranger's file may still do: think for ten seconds in half a gigabyte, and no more (U8).
 
-After ``confine`` it reads and writes what is open already. It opens no file and no connection and starts no program:
-Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources hold alone.
+After ``confine_process`` it reads and writes what is open already. It opens no file and no connection and starts no
+program: Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources hold alone.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def confine() -> bool:
+def confine_process() -> bool:
     """Confine this process for the rest of its life; whether the system calls are confined too."""
     for kind, most in (
         (resource.RLIMIT_CPU, CPU_SECONDS),

@@ -18,7 +18,7 @@ import pikepdf
 from PIL import Image
 
 from almoner.platform.files.uploads import image_checks, pdf_checks
-from almoner.platform.files.uploads.confinement import confine
+from almoner.platform.files.uploads.confinement import confine_process
 from almoner.platform.files.uploads.verdicts import FileRefused
 
 REAL_SECONDS: Final = 20.0
@@ -75,7 +75,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     stated: dict[str, Any] = {"refused": UNREADABLE}
     try:
         os.write(verdict, STARTED)
-        confined = confine()
+        confined = confine_process()
         stated = inspect_file(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
             "confined": confined
         }

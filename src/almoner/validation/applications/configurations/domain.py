@@ -151,10 +151,10 @@ def _duplicate_places(values: Iterable[str]) -> list[int]:
     return places
 
 
-def label_in(labels: Mapping[str, str], wanted: str) -> str:
+def label_in_language(labels: Mapping[str, str], wanted: str) -> str:
     """The label in a language, else in the one it falls back to, else in English, else the first."""
     for tag in (wanted, "en"):
-        if found := languages.nearest_offered(tag, labels):
+        if found := languages.nearest_offered_language(tag, labels):
             return labels[found]
     return next(iter(labels.values()), "")
 

@@ -36,7 +36,7 @@ async def list_validation_submission_configurations(
 ) -> ListResponse[ValidationSubmissionConfigurationOut]:
     """List all submission configurations, in one page."""
     rows = await service.list_all(call.tx, call.partner)
-    return call.whole_list(rows, lambda row: configuration_out(call.tx, row), query)
+    return call.unpaged_list_response(rows, lambda row: configuration_out(call.tx, row), query)
 
 
 @routes.post("/v1/validation-submission-configurations", key=SECRET, scope="validation_configurations:write")
@@ -60,7 +60,7 @@ async def update_validation_submission_configuration(
     call: ApiCall, id: ConfigurationId, body: ValidationSubmissionConfigurationPatch
 ) -> ValidationSubmissionConfigurationOut:
     """Change a submission configuration. What it says of flags and activities counts for what runs under it, too."""
-    return configuration_out(call.tx, await service.change(call.tx, call.partner, id, body.to_input()))
+    return configuration_out(call.tx, await service.update(call.tx, call.partner, id, body.to_input()))
 
 
 @routes.post(
@@ -77,5 +77,5 @@ async def set_validation_submission_configuration_logo(
 
     It is shown in a square: one that is none is centred in one, with transparent edges.
     """
-    made = await service.set_logo(call.tx, call.partner, id, images.image_of(upload))
+    made = await service.set_logo(call.tx, call.partner, id, images.image_of_upload(upload))
     return configuration_out(call.tx, made)

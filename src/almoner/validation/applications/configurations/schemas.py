@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.kit.patch import UNSET, UnsetType
 from almoner.kit.text import clean_text
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
@@ -227,8 +227,8 @@ def configuration_out(tx: Tx, one: Configuration) -> ValidationSubmissionConfigu
         ],
         email_verification=one.email_verification,
         partner_fields=[_field_out(field) for field in one.partner_fields],
-        created_at=iso(one.created_at),
-        updated_at=iso(one.updated_at),
+        created_at=iso_timestamp(one.created_at),
+        updated_at=iso_timestamp(one.updated_at),
     )
 
 

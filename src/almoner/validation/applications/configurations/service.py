@@ -29,7 +29,7 @@ from almoner.validation.applications.configurations.domain import (
 
 Scope = Partner | AllPartners
 
-MOST_LOGO_BYTES: Final = 40_000
+MAX_LOGO_BYTES: Final = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
@@ -125,7 +125,7 @@ async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
     return await store.find_default(tx, partner)
 
 
-async def find_effective(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
+async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
     """The one that judges what was asked with a configuration, or without one: then the partner's default."""
     return (
         await store.find_default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
@@ -137,7 +137,7 @@ async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
     return await store.list_all(tx, partner)
 
 
-async def change(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
+async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
     """Change what is said; what it decides is looked at again wherever it counts. Raises NotFound, IncorrectParams."""
     before = await _lock_one(tx, partner, configuration_id)
     named = before.display_name if requested.display_name is not None else (await partners.get(tx, partner)).name[:255]
@@ -147,9 +147,9 @@ async def change(tx: Tx, partner: Partner, configuration_id: UUID, requested: Co
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
     """Show the logo in place of an earlier one. Raises NotFound, IncorrectParams."""
     before = await _lock_one(tx, partner, configuration_id)
-    if len(image.content) > MOST_LOGO_BYTES:
+    if len(image.content) > MAX_LOGO_BYTES:
         raise IncorrectParams(
-            f"body.logo has {len(image.content)} bytes when written anew, at most {MOST_LOGO_BYTES}: every page of "
+            f"body.logo has {len(image.content)} bytes when written anew, at most {MAX_LOGO_BYTES}: every page of "
             "the form loads it; take a simpler one"
         )
     key = await media.insert(tx, image.content, image.media_type)

@@ -67,7 +67,7 @@ class Document:
     removed_at: datetime | None
 
 
-Outcome = Literal["open", "refused", "accepted"]
+EvidenceOutcome = Literal["open", "refused", "accepted"]
 """What became of a record that a document is evidence for. ``open``: nobody has decided, or somebody looks again."""
 
 
@@ -78,7 +78,7 @@ class RetentionPeriods:
     refused: timedelta = timedelta(days=365)
     accepted: timedelta = timedelta(days=2557)
 
-    def keep_until(self, created: datetime, ends: Sequence[tuple[Outcome, datetime]]) -> datetime | None:
+    def retention_end(self, created: datetime, ends: Sequence[tuple[EvidenceOutcome, datetime]]) -> datetime | None:
         """Until when a document is kept, by what it is evidence for; None while any of that is open."""
         if any(outcome == "open" for outcome, _ in ends):
             return None

@@ -14,14 +14,14 @@ import structlog
 
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
-from almoner.platform.files.storage import BlobMissing, Blobs, ListedBlob, StorageUnavailable
+from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
-from almoner.validation.applications.documents.ports import Scanner, ScannerUnavailable
+from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
 SWEEP: Final = "documents.sweep"
 VERIFY: Final = "documents.verify"
@@ -31,14 +31,14 @@ SAMPLE: Final = 200
 TRASH_DAYS: Final = 30
 
 _BATCH: Final = 500
-_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
 _log: Final = structlog.get_logger("almoner.validation")
 LIMITS: Final = {SWEEP: timedelta(hours=2), VERIFY: timedelta(hours=1)}
 
 
-def handlers(blobs: Blobs, scanner: Scanner | None) -> Mapping[str, Handler]:
+def handlers(blobs: BlobStore, scanner: MalwareScanner | None) -> Mapping[str, Handler]:
     """What runs. Without a scanner documents wait for one."""
     return {
         service.SCAN: partial(_scan, blobs, scanner),
@@ -48,7 +48,7 @@ def handlers(blobs: Blobs, scanner: Scanner | None) -> Mapping[str, Handler]:
     }
 
 
-async def _scan(blobs: Blobs, scanner: Scanner | None, work: JobContext, job: Job) -> Result:
+async def _scan(blobs: BlobStore, scanner: MalwareScanner | None, work: JobContext, job: Job) -> Result:
     document_id = UUID(job.payload["document"])
     async with work.db.read() as tx:
         document = await service.find_unscanned(tx, document_id)
@@ -58,7 +58,7 @@ async def _scan(blobs: Blobs, scanner: Scanner | None, work: JobContext, job: Jo
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
         threat = await scanner.scan(blobs.read(document.storage_key))
-    except (ScannerUnavailable, StorageUnavailable) as down:
+    except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except BlobMissing:
         return JobDropped("the bytes of the document are not in the storage")
@@ -67,10 +67,10 @@ async def _scan(blobs: Blobs, scanner: Scanner | None, work: JobContext, job: Jo
     return JobDone()
 
 
-async def _remove(blobs: Blobs, work: JobContext, job: Job) -> Result:
+async def _remove(blobs: BlobStore, work: JobContext, job: Job) -> Result:
     document_id = UUID(job.payload["document"])
     async with work.db.read() as tx:
-        key = await service.find_removable_key(tx, document_id)
+        key = await service.find_removable_blob_key(tx, document_id)
     if key is None:
         return JobDone()
     try:
@@ -78,11 +78,11 @@ async def _remove(blobs: Blobs, work: JobContext, job: Job) -> Result:
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
-        await service.mark_removed(tx, document_id)
+        await service.mark_blob_removed(tx, document_id)
     return JobDone()
 
 
-async def _sweep(blobs: Blobs, work: JobContext, _job: Job) -> Result:
+async def _sweep(blobs: BlobStore, work: JobContext, _job: Job) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
@@ -97,22 +97,22 @@ async def _sweep(blobs: Blobs, work: JobContext, _job: Job) -> Result:
             if found.data_date <= real_now.date() - timedelta(TRASH_DAYS):
                 await blobs.purge_trashed(found)
                 async with work.db.write() as tx:
-                    await service.record_untrashed(tx, found.key)
+                    await service.record_blob_purged(tx, found.key)
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     return JobDone()
 
 
-async def _find_orphans(blobs: Blobs, work: JobContext) -> tuple[list[ListedBlob], datetime]:
+async def _find_orphans(blobs: BlobStore, work: JobContext) -> tuple[list[ListedBlob], datetime]:
     """Blobs of this deployment that no document has, and since when the newest lies there that one has."""
     unknown: list[ListedBlob] = []
-    newest = _EVER
+    newest = _EPOCH
     batch: list[ListedBlob] = []
 
     async def check_due() -> None:
         nonlocal newest
         async with work.db.read() as tx:
-            known = await service.existing_keys(tx, [listed.key for listed in batch])
+            known = await service.list_referenced_blob_keys(tx, [listed.key for listed in batch])
         unknown.extend(listed for listed in batch if listed.key not in known)
         newest = max([newest, *(listed.since for listed in batch if listed.key in known)])
         batch.clear()
@@ -126,27 +126,27 @@ async def _find_orphans(blobs: Blobs, work: JobContext) -> tuple[list[ListedBlob
     return unknown, newest
 
 
-async def _to_trash(blobs: Blobs, work: JobContext, key: str, day: date) -> None:
+async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> None:
     async with work.db.write() as tx:
-        await service.record_trashed(tx, key, day)
+        await service.record_blob_trashed(tx, key, day)
     await blobs.move_to_trash(key, day)
     _log.error("document_trashed", key=key, days=TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
-async def _verify(blobs: Blobs, work: JobContext, _job: Job) -> Result:
+async def _verify(blobs: BlobStore, work: JobContext, _job: Job) -> Result:
     """Read a sample whole; the self-check tells of what is lost."""
     async with work.db.read() as tx:
-        sample = await service.list_to_verify(tx, SAMPLE)
+        sample = await service.list_least_recently_verified(tx, SAMPLE)
     try:
         found = {document.id: await _is_intact(blobs, document) for document in sample}
     except StorageUnavailable as away:
         return JobRetry(_LONGEST_WAIT, str(away))
     async with work.db.write() as tx:
-        await service.mark_verified(tx, found)
+        await service.record_verification_results(tx, found)
     return JobDone()
 
 
-async def _is_intact(blobs: Blobs, document: Document) -> bool:
+async def _is_intact(blobs: BlobStore, document: Document) -> bool:
     read = sha256()
     try:
         async for part in blobs.read(document.storage_key):
@@ -158,12 +158,12 @@ async def _is_intact(blobs: Blobs, document: Document) -> bool:
 
 async def _next_run_at(name: str, tx: Tx) -> datetime | None:
     last = await last_run_at(tx, name)
-    return _EVER if last is None else last + DAY
+    return _EPOCH if last is None else last + DAY
 
 
 async def _enqueue(name: str, tx: Tx) -> int:
     """Have a worker do it. The sweep itself deals with no record."""
-    await queue.enqueue(tx, name, {}, unique=name)
+    await queue.enqueue_job(tx, name, {}, unique=name)
     return 0
 
 

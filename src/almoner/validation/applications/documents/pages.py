@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Database
-from almoner.platform.files.storage import BlobMissing, Blobs
+from almoner.platform.files.storage import BlobMissing, BlobStore
 from almoner.validation.applications.documents import service
 
 _HEADERS: Final = {
@@ -25,7 +25,7 @@ _SUFFIXES: Final = {"image/jpeg": "jpg", "image/png": "png", "application/pdf": 
 class DownloadPages:
     """The address that documents are downloaded from."""
 
-    def __init__(self, db: Database, blobs: Blobs) -> None:
+    def __init__(self, db: Database, blobs: BlobStore) -> None:
         self._db = db
         self._blobs = blobs
 
@@ -41,7 +41,7 @@ class DownloadPages:
             raise NotFound
         async with self._db.read() as tx:
             given = request.query_params
-            document = await service.resolve_download(
+            document = await service.resolve_download_link(
                 tx, document_id, given.get("expires", ""), given.get("signature", "")
             )
         parts = self._blobs.read(document.storage_key)

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 
-class ScannerUnavailable(Exception):
+class MalwareScannerUnavailable(Exception):
     """The scanner gave no verdict; the document waits and is scanned again later."""
 
 
-class Scanner(Protocol):
+class MalwareScanner(Protocol):
     """Looks for malicious content."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
@@ -16,7 +16,7 @@ class Scanner(Protocol):
         ...
 
 
-class NoScanner:
+class NoMalwareScanner:
     """Finds everything clean: the deployment does without a scanner, the check of the upload is the only one."""
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:  # noqa: ARG002 (it does not look)

@@ -56,12 +56,12 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         None,
     )
     domain.ensure_within_quota(held, document)
-    await store.lock_account(tx, partner)
-    if await store.bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
+    await store.lock_partner_uploads(tx, partner)
+    if await store.uploaded_bytes_since(tx, partner, tx.now - domain.DAY) + upload.size > domain.MAX_BYTES_PER_DAY:
         raise RateExceeded(domain.RETRY_SECONDS)
     await store.insert(tx, partner, document)
     if status == "pending_scan":
-        await queue.enqueue(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
+        await queue.enqueue_job(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
     return document
 
 
@@ -82,23 +82,23 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
-    await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+    await queue.enqueue_job(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
     return document
 
 
-async def next_check(tx: Tx) -> datetime | None:
+async def next_retention_check_at(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long a document is kept."""
-    return await store.next_check(tx, ALL_PARTNERS)
+    return await store.next_retention_check_at(tx, ALL_PARTNERS)
 
 
-async def lock_due(tx: Tx, limit: int) -> list[Document]:
+async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
     """Documents of which it is to be looked now, held until the transaction ends."""
-    return await store.lock_due(tx, ALL_PARTNERS, limit)
+    return await store.lock_due_for_retention(tx, ALL_PARTNERS, limit)
 
 
-async def schedule_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
+async def schedule_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
-    await store.set_next_check(tx, ALL_PARTNERS, moments)
+    await store.set_next_retention_checks(tx, ALL_PARTNERS, moments)
 
 
 def download_url(tx: Tx, document: Document) -> str:
@@ -109,7 +109,7 @@ def download_url(tx: Tx, document: Document) -> str:
     return f"{tx.links.pages}/documents/{name}?expires={expires}&signature={_encode_signature(signature)}"
 
 
-async def resolve_download(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
+async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
     """The document that a link opens. Raises InvalidDownloadLink, NotFound, NotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
     expected = _encode_signature(tx.vault.sign(_PURPOSE, _signed_bytes(document_id, moment)))
@@ -140,10 +140,10 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
         return
     await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
     if threat:
-        await queue.enqueue(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+        await queue.enqueue_job(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
 
 
-async def find_removable_key(tx: Tx, document_id: UUID) -> str | None:
+async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
     """The key of a document whose bytes nobody is to have any more; None when they are gone."""
     document = await store.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
@@ -152,34 +152,34 @@ async def find_removable_key(tx: Tx, document_id: UUID) -> str | None:
     return document.storage_key if unwanted else None
 
 
-async def mark_removed(tx: Tx, document_id: UUID) -> None:
+async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
     """Record that the bytes are gone."""
-    await store.mark_removed(tx, ALL_PARTNERS, document_id)
+    await store.mark_blob_removed(tx, ALL_PARTNERS, document_id)
 
 
-async def existing_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
+async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the storage's keys that belong to a document."""
-    return await store.existing_keys(tx, ALL_PARTNERS, keys)
+    return await store.list_referenced_blob_keys(tx, ALL_PARTNERS, keys)
 
 
-async def record_trashed(tx: Tx, key: str, day: date) -> None:
+async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
     """Record that a blob which no document has goes into the trash."""
-    await store.record_trashed(tx, ALL_PARTNERS, key, day)
+    await store.record_blob_trashed(tx, ALL_PARTNERS, key, day)
 
 
-async def record_untrashed(tx: Tx, key: str) -> None:
+async def record_blob_purged(tx: Tx, key: str) -> None:
     """Record that a blob lies in the trash no more."""
-    await store.record_untrashed(tx, ALL_PARTNERS, key)
+    await store.record_blob_purged(tx, ALL_PARTNERS, key)
 
 
-async def list_to_verify(tx: Tx, limit: int) -> list[Document]:
+async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
     """Documents whose bytes were read longest ago."""
-    return await store.list_to_verify(tx, ALL_PARTNERS, limit)
+    return await store.list_least_recently_verified(tx, ALL_PARTNERS, limit)
 
 
-async def mark_verified(tx: Tx, found: Mapping[UUID, bool]) -> None:
+async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Record which documents have the bytes that they were stored with."""
-    await store.mark_verified(tx, ALL_PARTNERS, found)
+    await store.record_verification_results(tx, ALL_PARTNERS, found)
 
 
 def _signed_bytes(document_id: UUID, expires: int) -> bytes:

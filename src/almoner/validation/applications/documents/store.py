@@ -41,12 +41,12 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
     )
 
 
-async def lock_account(tx: Tx, partner: Partner) -> None:
+async def lock_partner_uploads(tx: Tx, partner: Partner) -> None:
     """Keep the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
 
 
-async def bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
+async def uploaded_bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
     """How much the partner has handed in since then, deleted or not."""
     total = await tx.fetchval(
         "select coalesce(sum(size_bytes), 0) from document where partner_id = $1 and created_at > $2",
@@ -101,18 +101,18 @@ order by next_check_at limit $2 for no key update skip locked
 """
 
 
-async def next_check(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_retention_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When it is to be looked first for how long one is kept."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
+async def lock_due_for_retention(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
     """Those for which that moment has come, held."""
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
 
-async def set_next_check(tx: Tx, _scope: AllPartners, moments: Mapping[UUID, datetime]) -> None:
+async def set_next_retention_checks(tx: Tx, _scope: AllPartners, moments: Mapping[UUID, datetime]) -> None:
     """Keep when it is to be looked at each next."""
     await tx.execute(
         """
@@ -137,17 +137,17 @@ async def record_scan_result(
         status,
         threat,
         tx.now,
-        SCAN.sources_of(status),
+        SCAN.source_states_of(status),
     )
     return _document(row) if row else None
 
 
-async def mark_removed(tx: Tx, _scope: AllPartners, document_id: UUID) -> None:
+async def mark_blob_removed(tx: Tx, _scope: AllPartners, document_id: UUID) -> None:
     """Store that the bytes are gone."""
     await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
 
 
-async def existing_keys(tx: Tx, _scope: AllPartners, keys: Sequence[str]) -> set[str]:
+async def list_referenced_blob_keys(tx: Tx, _scope: AllPartners, keys: Sequence[str]) -> set[str]:
     """Those of the keys under which a document keeps its bytes."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
@@ -155,14 +155,14 @@ async def existing_keys(tx: Tx, _scope: AllPartners, keys: Sequence[str]) -> set
     return {row["storage_key"] for row in rows}
 
 
-async def record_trashed(tx: Tx, _scope: AllPartners, key: str, day: date) -> None:
+async def record_blob_trashed(tx: Tx, _scope: AllPartners, key: str, day: date) -> None:
     """Record a blob of the trash."""
     await tx.execute(
         "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
     )
 
 
-async def record_untrashed(tx: Tx, _scope: AllPartners, key: str) -> None:
+async def record_blob_purged(tx: Tx, _scope: AllPartners, key: str) -> None:
     """Forget a blob of the trash."""
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
@@ -173,12 +173,12 @@ order by verified_at nulls first limit $1
 """
 
 
-async def list_to_verify(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
+async def list_least_recently_verified(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
     """Those whose bytes were read longest ago, or never."""
     return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
 
 
-async def mark_verified(tx: Tx, _scope: AllPartners, found: Mapping[UUID, bool]) -> None:
+async def record_verification_results(tx: Tx, _scope: AllPartners, found: Mapping[UUID, bool]) -> None:
     """Store which documents have their bytes and which have not."""
     await tx.execute(
         """

@@ -16,13 +16,13 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import drafts, service
 from almoner.validation.applications.form.form_session import redirect_to, render_errors
 from almoner.validation.applications.form.notifications import notify_applicant
-from almoner.validation.applications.form.status_session import MAX_FORM, StatusBase, StatusVisit
+from almoner.validation.applications.form.status_session import MAX_FORM, StatusPagesBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.requests import domain as validation_requests_domain
 
-_LOOKED: Final = timedelta(minutes=10)
+_MISSING_NOTICE_DELAY: Final = timedelta(minutes=10)
 """By then the registers have said what they know of the other number: what is missing then is missing."""
 _TOO_LATE: Final = (
     submissions_domain.InvalidState,
@@ -32,45 +32,47 @@ _TOO_LATE: Final = (
 """It was open since before somebody decided, or confirmed."""
 
 
-class CorrectionPages(StatusBase):
+class CorrectionPages(StatusPagesBase):
     """Each a form on the page of the application."""
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route(f"/{STATUS_PAGE}/{{id}}/email", self.email, methods=["POST"]),
-            Route(f"/{STATUS_PAGE}/{{id}}/number", self.number, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/email", self.correct_email, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/number", self.correct_registry_number, methods=["POST"]),
         ]
 
     @render_errors
-    async def email(self, request: Request) -> Response:
+    async def correct_email(self, request: Request) -> Response:
         """Write to another address, or to the same one again.
 
         For the browser that sent the form alone: a link that was mailed to a wrong address is in a stranger's hands,
         who would make the application their own (decision 0063).
         """
-        seen = await self.load_posting_visit(request)
+        seen = await self.load_visit_for_post(request)
         form = await request.form(**MAX_FORM)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         if not seen.sender:
             raise NotFound
         email = clean_text(str(form.get("email", "")))
         if problems := drafts.email_problems(email):
-            return await self.page(seen, code=422, problems=problems, typed={"email": email})
+            return await self.render_status_page(seen, code=422, problems=problems, typed={"email": email})
         try:
             async with self.db.write() as tx:
                 done = await self._write_to(tx, seen, email)
         except _TOO_LATE:
-            return await self.page(seen, late=True)
+            return await self.render_status_page(seen, late=True)
         if not done:
-            return await self.page(seen, code=429, problems={"email": "agent.later"}, typed={"email": email})
+            return await self.render_status_page(
+                seen, code=429, problems={"email": "agent.later"}, typed={"email": email}
+            )
         return redirect_to(f"{seen.home}?did=mailed")
 
     async def _write_to(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
         """Whether limits allow one more mail. Raises InvalidState."""
         held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
         agent = held.check_records.agent
-        if agent is None or not agent.unconfirmed:
+        if agent is None or not agent.is_unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
         if same := (agent.email or "").casefold() == email.casefold():
             done = await agents.resend_confirmation(tx, agent.id)
@@ -82,7 +84,7 @@ class CorrectionPages(StatusBase):
         return done
 
     async def _correct(self, tx: Tx, seen: StatusVisit, email: str) -> bool:
-        corrected = await submissions.correct_address(tx, ALL_PARTNERS, seen.id, email)
+        corrected = await submissions.correct_email(tx, ALL_PARTNERS, seen.id, email)
         if corrected is None:
             return False
         # The mails of before went elsewhere, and their links have ended: the page's link goes to the right address.
@@ -90,9 +92,9 @@ class CorrectionPages(StatusBase):
         return True
 
     @render_errors
-    async def number(self, request: Request) -> Response:
+    async def correct_registry_number(self, request: Request) -> Response:
         """Look another number or register up."""
-        seen = await self.load_posting_visit(request)
+        seen = await self.load_visit_for_post(request)
         form = await request.form(**MAX_FORM)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
@@ -100,17 +102,19 @@ class CorrectionPages(StatusBase):
             country = (await submissions.get(tx, ALL_PARTNERS, seen.id)).country_code
             problems = await service.registration_problems(tx, given["registry"], given["number"], country)
         if problems:
-            return await self.page(seen, code=422, problems=problems, typed=given)
+            return await self.render_status_page(seen, code=422, problems=problems, typed=given)
         try:
             async with self.db.write() as tx:
-                corrected = await submissions.correct_number(
+                corrected = await submissions.correct_registry_number(
                     tx, ALL_PARTNERS, seen.id, given["registry"], given["number"]
                 )
                 times = corrected.check_records.request.corrections if corrected.check_records.request else 0
-                await notify_applicant(tx, seen.id, "missing", after=_LOOKED, of=f"number-{times}")
+                await notify_applicant(tx, seen.id, "missing", after=_MISSING_NOTICE_DELAY, of=f"number-{times}")
                 await self._record(tx, seen, "application.number_corrected")
         except validation_requests_domain.UnchangedCorrection:
-            return await self.page(seen, code=422, problems={"number": "applied.number.same"}, typed=given)
+            return await self.render_status_page(
+                seen, code=422, problems={"number": "applied.number.same"}, typed=given
+            )
         except _TOO_LATE:
-            return await self.page(seen, late=True)
+            return await self.render_status_page(seen, late=True)
         return redirect_to(f"{seen.home}?did=corrected")

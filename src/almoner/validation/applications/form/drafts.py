@@ -15,7 +15,7 @@ from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, Configuration, PartnerField
 
-Step = Literal["nonprofit", "person", "questions", "documents", "review"]
+FormStep = Literal["nonprofit", "person", "questions", "documents", "review"]
 Problems = dict[str, str]
 
 MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
@@ -79,9 +79,9 @@ class Handover:
     at: datetime
 
 
-def steps_of(configuration: Configuration) -> tuple[Step, ...]:
+def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:
     """The steps that a configuration asks for, in order."""
-    steps: list[Step] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
+    steps: list[FormStep] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
     if configuration.partner_fields:
         steps.append("questions")
     if configuration.runs_check("validation_request") or configuration.runs_check("agent_verification"):
@@ -89,14 +89,18 @@ def steps_of(configuration: Configuration) -> tuple[Step, ...]:
     return (*steps, "review")
 
 
-def is_step_done(step: Step, draft: Draft, configuration: Configuration) -> bool:
+def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> bool:
     """Whether a step needs nothing more. The review is done by sending."""
     match step:
         case "nonprofit":
-            unlisted = draft.unlisted is not None and accepts_unlisted(configuration)  # it may be looked at no more
+            unlisted = draft.unlisted is not None and accepts_unlisted_nonprofits(
+                configuration
+            )  # it may be looked at no more
             return draft.organisation is not None or unlisted
         case "person":
-            return draft.person is not None and not person_problems(draft.person, named=requires_names(configuration))
+            return draft.person is not None and not applicant_problems(
+                draft.person, named=requires_names(configuration)
+            )
         case "questions":
             return draft.answers is not None and not answer_problems(configuration.partner_fields, draft.answers)
         case "documents":
@@ -105,14 +109,14 @@ def is_step_done(step: Step, draft: Draft, configuration: Configuration) -> bool
             return False
 
 
-def first_open_step(draft: Draft, configuration: Configuration) -> Step:
+def first_open_step(draft: Draft, configuration: Configuration) -> FormStep:
     """The first step that needs something."""
-    return next(step for step in steps_of(configuration) if not is_step_done(step, draft, configuration))
+    return next(step for step in form_steps_of(configuration) if not is_step_done(step, draft, configuration))
 
 
-def step_after(step: Step, configuration: Configuration) -> Step:
+def step_after(step: FormStep, configuration: Configuration) -> FormStep:
     """The step that follows."""
-    steps = steps_of(configuration)
+    steps = form_steps_of(configuration)
     return steps[min(steps.index(step) + 1, len(steps) - 1)]
 
 
@@ -121,7 +125,7 @@ def requires_names(configuration: Configuration) -> bool:
     return configuration.runs_check("agent_verification")
 
 
-def unlisted_problems(given: UnlistedNonprofit) -> Problems:
+def unlisted_nonprofit_problems(given: UnlistedNonprofit) -> Problems:
     """What is wrong with the form's own texts; whether the number can be that of the register is asked elsewhere."""
     problems: Problems = {}
     if not given.name:
@@ -143,7 +147,7 @@ def unlisted_problems(given: UnlistedNonprofit) -> Problems:
     return problems
 
 
-def person_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
+def applicant_problems(given: ApplicantDetails, *, named: bool = True) -> Problems:
     """What is wrong with what was typed. ``named``: whether names are needed, as where an agent is verified (spec 4.7).
 
     An address always is: nobody else can be told what is missing, and what was decided.
@@ -193,7 +197,7 @@ def _answer_problem(field: PartnerField, answer: str) -> str | None:
             return None
 
 
-def accepts_unlisted(configuration: Configuration) -> bool:
+def accepts_unlisted_nonprofits(configuration: Configuration) -> bool:
     """Whether somebody looks at a nonprofit that the search does not know."""
     return "validation_request" in configuration.checks
 
@@ -208,12 +212,12 @@ def parse_number(text: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def may_send_link(mailed: Sequence[datetime], now: datetime) -> bool:
+def may_resend_link(mailed: Sequence[datetime], now: datetime) -> bool:
     """Whether the link to an application may be mailed once more, by when it lately was."""
     return len(_within_a_day(mailed, now)) < MAX_SENDS_PER_DAY and all(now - at >= MIN_SEND_INTERVAL for at in mailed)
 
 
-def recent_link_sends(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
+def recent_link_send_times(mailed: Sequence[datetime], now: datetime) -> list[datetime]:
     """When it was, with this time and without what no limit goes by any more."""
     return [*_within_a_day(mailed, now), now]
 

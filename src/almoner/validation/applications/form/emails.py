@@ -21,7 +21,7 @@ async def handover_email(tx: Tx, pages: PageRenderer, handover_id: UUID, at: dat
     facts = {
         "partner": partner,
         "until": application.invite.expires_at,
-        "link": invites.api_record(tx, application.invite).url,
+        "link": invites.build_api_record(tx, application.invite).url,
     }
     return Mail(
         key=f"application-handover:{handed.id}",
@@ -29,7 +29,7 @@ async def handover_email(tx: Tx, pages: PageRenderer, handover_id: UUID, at: dat
         partner=application.invite.partner_id,
         to=handed.email,
         subject=language.text("apply.mail.subject", partner=partner),
-        text=pages.text("handover.txt", language, **facts),
-        html=pages.text("handover.html", language, **facts),
+        text=pages.render_text("handover.txt", language, **facts),
+        html=pages.render_text("handover.html", language, **facts),
         language=language.html_lang,
     )

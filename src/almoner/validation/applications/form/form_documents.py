@@ -30,7 +30,7 @@ from almoner.validation.applications.documents.domain import DocumentCountExceed
 from almoner.validation.applications.form import view_models
 from almoner.validation.applications.form.drafts import Problems
 from almoner.validation.applications.form.form_session import (
-    FormBase,
+    FormPagesBase,
     FormRequest,
     InvalidFormPost,
     StepNotRequired,
@@ -42,7 +42,7 @@ from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import Kind
 
-_MOST_DRAINED: Final = 64 * 1024 * 1024
+_MAX_DRAINED_BYTES: Final = 64 * 1024 * 1024
 """Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
 
 _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
@@ -57,7 +57,7 @@ _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
 )
 
 
-class FormDocumentPages(FormBase):
+class FormDocumentPages(FormPagesBase):
     """The step of the documents."""
 
     def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
@@ -67,13 +67,13 @@ class FormDocumentPages(FormBase):
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            Route("/apply/{id}/documents", self.documents, methods=["GET", "POST"]),
-            Route("/apply/{id}/documents/remove", self.remove, methods=["POST"]),
-            Route("/apply/{id}/documents/done", self.done, methods=["POST"]),
+            Route("/apply/{id}/documents", self.documents_page, methods=["GET", "POST"]),
+            Route("/apply/{id}/documents/remove", self.remove_document, methods=["POST"]),
+            Route("/apply/{id}/documents/done", self.finish_documents_step, methods=["POST"]),
         ]
 
     @render_errors
-    async def documents(self, request: Request) -> Response:
+    async def documents_page(self, request: Request) -> Response:
         """What was handed in, and a form for one more."""
         opened = await self._here(request)
         if request.method == "GET":
@@ -89,7 +89,7 @@ class FormDocumentPages(FormBase):
     async def _accept_upload(self, opened: FormRequest, received: ReceivedUpload) -> Response:
         chosen = None
         try:
-            uploaded = received.open()
+            uploaded = received.get_uploaded_file()
             self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = view_models.document_kinds(opened.application.configuration)
             chosen = kind = document_kind_of(uploaded.fields.get("type", ""), kinds)
@@ -100,15 +100,15 @@ class FormDocumentPages(FormBase):
                 await submission_documents.add_to_invite(tx, invite, kind, stored)
                 await self.record_audit(tx, opened, "application.document_added", {"type": kind})
         except Problem as problem:
-            if (key := problem_key(problem)) is None:
+            if (key := upload_problem_key(problem)) is None:
                 raise
             # The address says which form it was: a body that is refused tells nothing of its fields.
             field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
             return await self._page(opened, problems={field: key}, chosen=chosen)
-        return redirect_to(f"{opened.face.home}/documents?did=added")
+        return redirect_to(f"{opened.form_context.home}/documents?did=added")
 
     @render_errors
-    async def remove(self, request: Request) -> Response:
+    async def remove_document(self, request: Request) -> Response:
         """Take one back."""
         opened = await self._here(request)
         form = await self.read_form(opened)
@@ -116,12 +116,12 @@ class FormDocumentPages(FormBase):
         async with self.db.write() as tx:
             invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
             invite.ensure_open(tx.now)
-            if named is not None and await submission_documents.remove(tx, invite, named):
+            if named is not None and await submission_documents.remove_from_invite(tx, invite, named):
                 await self.record_audit(tx, opened, "application.document_removed")
-        return redirect_to(f"{opened.face.home}/documents?did=removed")
+        return redirect_to(f"{opened.form_context.home}/documents?did=removed")
 
     @render_errors
-    async def done(self, request: Request) -> Response:
+    async def finish_documents_step(self, request: Request) -> Response:
         """On to the next step."""
         opened = await self._here(request)
         await self.read_form(opened)
@@ -132,7 +132,7 @@ class FormDocumentPages(FormBase):
         """The form, where documents are asked for. Raises StepNotRequired."""
         opened = await self.open_form(request)
         if not view_models.document_kinds(opened.application.configuration):
-            raise StepNotRequired(opened.open_step)
+            raise StepNotRequired(opened.first_open_step_url)
         return opened
 
     async def _page(
@@ -144,10 +144,10 @@ class FormDocumentPages(FormBase):
         chosen: str | None = None,
     ) -> Response:
         async with self.db.read() as tx:
-            found = await submission_documents.list_of_invite(tx, opened.application.invite)
+            found = await submission_documents.list_by_invite(tx, opened.application.invite)
             listed = [(one.document, tx.ids.text(submission_documents.TYPE, one.id), one.type) for one in found]
-        return self.views.documents(
-            opened.face,
+        return self.views.documents_page(
+            opened.form_context,
             listed,
             status=422 if problems else 200,
             problems=problems,
@@ -162,7 +162,7 @@ def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
     return next(kind for kind in get_args(Kind) if kind == named)
 
 
-def problem_key(problem: Problem) -> str | None:
+def upload_problem_key(problem: Problem) -> str | None:
     """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file.
 
     Raises InvalidFormPost for what no form of ours sends.
@@ -199,5 +199,5 @@ class _RequestBody:
     async def drain(self) -> None:
         """Read what is left, and forget it."""
         size = 0
-        while not self.ended and size < _MOST_DRAINED:
+        while not self.ended and size < _MAX_DRAINED_BYTES:
             size += len((await self.receive()).get("body", b""))

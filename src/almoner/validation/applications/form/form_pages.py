@@ -16,9 +16,9 @@ from almoner.platform.pages import link_sessions
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications.form import drafts, service, submit, view_models
-from almoner.validation.applications.form.drafts import ApplicantDetails, Step, UnlistedNonprofit
+from almoner.validation.applications.form.drafts import ApplicantDetails, FormStep, UnlistedNonprofit
 from almoner.validation.applications.form.form_session import (
-    FormBase,
+    FormPagesBase,
     FormRequest,
     StepNotRequired,
     redirect_to,
@@ -34,7 +34,7 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 _COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, to be told that it has expired
 
 
-class FormPages(FormBase):
+class FormPages(FormPagesBase):
     """The pages of the form, but for its documents."""
 
     def __init__(self, db: Database, pages: PageRenderer, limiter: RateLimiter) -> None:
@@ -46,14 +46,14 @@ class FormPages(FormBase):
         both = ["GET", "POST"]
         return [
             Route("/apply", self.open_link, methods=["GET"]),
-            Route("/apply/{id}", self.start, methods=["GET"]),
-            Route("/apply/{id}/nonprofit", self.nonprofit, methods=both),
-            Route("/apply/{id}/nonprofit/results", self.results, methods=["GET"]),
-            Route("/apply/{id}/nonprofit/other", self.unlisted, methods=both),
-            Route("/apply/{id}/person", self.person, methods=both),
-            Route("/apply/{id}/questions", self.questions, methods=both),
-            Route("/apply/{id}/review", self.review, methods=both),
-            Route("/apply/{id}/colleague", self.colleague, methods=both),
+            Route("/apply/{id}", self.start_page, methods=["GET"]),
+            Route("/apply/{id}/nonprofit", self.nonprofit_search_page, methods=both),
+            Route("/apply/{id}/nonprofit/results", self.search_results_fragment, methods=["GET"]),
+            Route("/apply/{id}/nonprofit/other", self.unlisted_nonprofit_page, methods=both),
+            Route("/apply/{id}/person", self.applicant_page, methods=both),
+            Route("/apply/{id}/questions", self.questions_page, methods=both),
+            Route("/apply/{id}/review", self.review_page, methods=both),
+            Route("/apply/{id}/colleague", self.handover_page, methods=both),
             Route("/apply/{id}/language", self.choose_language, methods=["POST"]),
         ]
 
@@ -66,18 +66,18 @@ class FormPages(FormBase):
         name = self._ids.text("validationinvite", invite_id)
         response = redirect_to(f"/{PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find_session(request, self._vault, PAGE, invite_id, name)
-        visit = visit or link_sessions.begin_session(self._vault, PAGE, invite_id, name)
+        visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
+        visit = visit or link_sessions.begin_link_session(self._vault, PAGE, invite_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     @render_errors
-    async def start(self, request: Request) -> Response:
+    async def start_page(self, request: Request) -> Response:
         """What the form asks for, or how far it is."""
-        return self.views.start((await self.open_form(request)).face)
+        return self.views.start_page((await self.open_form(request)).form_context)
 
     @render_errors
-    async def nonprofit(self, request: Request) -> Response:
+    async def nonprofit_search_page(self, request: Request) -> Response:
         """The search, or the choice of one of its results."""
         opened = await self.open_form(request)
         if request.method == "GET":
@@ -94,51 +94,51 @@ class FormPages(FormBase):
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.missing")
         except OrganisationNotActive:
             return await self._search_page(opened, str(form.get("q", "")), "apply.problem.organisation.gone")
-        changed = replace(opened.face, application=replace(opened.application, draft=draft))
-        return self.redirect_to_next_step(replace(opened, face=changed), "nonprofit")
+        changed = replace(opened.form_context, application=replace(opened.application, draft=draft))
+        return self.redirect_to_next_step(replace(opened, form_context=changed), "nonprofit")
 
     async def _search_page(self, opened: FormRequest, query: str, problem: str | None = None) -> Response:
-        locale = opened.face.language.locale
+        locale = opened.form_context.language.locale
         async with self.db.read() as tx:
-            results = await self._search.search(tx, opened.face, query)
-            named = await service.find_organisation(tx, opened.application)
+            results = await self._search.search(tx, opened.form_context, query)
+            named = await service.find_chosen_organisation(tx, opened.application)
             chosen = view_models.organisation_card(tx, named, locale, chosen=True) if named else None
         problems = {"q": problem} if problem else None
-        return self.views.nonprofit(
-            opened.face, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
+        return self.views.nonprofit_search_page(
+            opened.form_context, chosen, query.strip()[:200], results, status=422 if problem else 200, problems=problems
         )
 
     @render_errors
-    async def results(self, request: Request) -> Response:
+    async def search_results_fragment(self, request: Request) -> Response:
         """The results alone, as one types."""
         opened, query = await self.open_form(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
-            results = await self._search.search(tx, opened.face, query)
-        return self.views.results(opened.face, query.strip()[:200], results)
+            results = await self._search.search(tx, opened.form_context, query)
+        return self.views.search_results_fragment(opened.form_context, query.strip()[:200], results)
 
     @render_errors
-    async def unlisted(self, request: Request) -> Response:
+    async def unlisted_nonprofit_page(self, request: Request) -> Response:
         """A nonprofit that the search does not know: its country first, since that says which registers there are."""
         opened = await self.open_form(request)
-        if not drafts.accepts_unlisted(opened.application.configuration):
-            return redirect_to(opened.face.step_url("nonprofit"))
+        if not drafts.accepts_unlisted_nonprofits(opened.application.configuration):
+            return redirect_to(opened.form_context.step_url("nonprofit"))
         if request.method == "POST":
             return await self._submit_unlisted(opened)
         known = opened.application.draft.unlisted or UnlistedNonprofit()
         asked = request.query_params.get("country")
         country = known.country if asked is None else clean_text(asked).upper()[:3]
         async with self.db.read() as tx:
-            registries = await service.registries_of(tx, country)
-            codes = await service.registry_countries(tx)
+            registries = await service.registries_of_country(tx, country)
+            codes = await service.countries_with_registry(tx)
         if not registries:
             wrong = (
                 {"country": "apply.problem.country.missing"}
                 if asked is not None and "change" not in request.query_params
                 else None
             )
-            return self.views.countries(opened.face, codes, known.country, wrong)
+            return self.views.country_choice_page(opened.form_context, codes, known.country, wrong)
         given = known if known.country == country else UnlistedNonprofit(country=country)
-        return self.views.unlisted(opened.face, given, registries)
+        return self.views.unlisted_nonprofit_page(opened.form_context, given, registries)
 
     async def _submit_unlisted(self, opened: FormRequest) -> Response:
         form = await self.read_form(opened)
@@ -150,111 +150,115 @@ class FormPages(FormBase):
             _text(form, "website"),
         )
         async with self.db.read() as tx:
-            registries = await service.registries_of(tx, given.country)
-            problems = await service.unlisted_problems(tx, given)
-            codes = await service.registry_countries(tx)
+            registries = await service.registries_of_country(tx, given.country)
+            problems = await service.unlisted_nonprofit_problems(tx, given)
+            codes = await service.countries_with_registry(tx)
         if not registries:
-            return self.views.countries(opened.face, codes, "", {"country": "apply.problem.country.missing"})
+            return self.views.country_choice_page(
+                opened.form_context, codes, "", {"country": "apply.problem.country.missing"}
+            )
         if problems:
-            return self.views.unlisted(opened.face, given, registries, problems)
+            return self.views.unlisted_nonprofit_page(opened.form_context, given, registries, problems)
         stored = await self.save_step(
             opened, "nonprofit", lambda draft: replace(draft, organisation=None, unlisted=given)
         )
         return self.redirect_to_next_step(stored, "nonprofit")
 
     @render_errors
-    async def person(self, request: Request) -> Response:
+    async def applicant_page(self, request: Request) -> Response:
         """Who applies."""
         opened = await self._at(request, "person")
         if request.method == "GET":
-            return self.views.person(opened.face, opened.application.draft.person or ApplicantDetails())
+            return self.views.applicant_page(opened.form_context, opened.application.draft.person or ApplicantDetails())
         form = await self.read_form(opened)
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
         named = drafts.requires_names(opened.application.configuration)
-        if problems := drafts.person_problems(given, named=named):
-            return self.views.person(opened.face, given, problems)
+        if problems := drafts.applicant_problems(given, named=named):
+            return self.views.applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"
         )
 
     @render_errors
-    async def questions(self, request: Request) -> Response:
+    async def questions_page(self, request: Request) -> Response:
         """The partner's own questions."""
         opened = await self._at(request, "questions")
         if request.method == "GET":
-            return self.views.questions(opened.face, opened.application.draft.answers or {})
+            return self.views.questions_page(opened.form_context, opened.application.draft.answers or {})
         form, fields = await self.read_form(opened), opened.application.configuration.partner_fields
         given = {field.id: _text(form, f"q-{field.id}", lines=field.kind == "long_text") for field in fields}
         if problems := drafts.answer_problems(fields, given):
-            return self.views.questions(opened.face, given, problems)
+            return self.views.questions_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "questions", lambda draft: replace(draft, answers=given)), "questions"
         )
 
     @render_errors
-    async def review(self, request: Request) -> Response:
+    async def review_page(self, request: Request) -> Response:
         """All answers; sending makes the submission, once."""
         opened = await self.open_form(request)
         application = opened.application
         asked_first = drafts.first_open_step(application.draft, application.configuration) != "review"
         if request.method == "GET":
-            return redirect_to(opened.open_step) if asked_first else await self._review(opened)
+            return redirect_to(opened.first_open_step_url) if asked_first else await self._review(opened)
         await self.read_form(opened)
         if asked_first:
-            return redirect_to(opened.open_step)
+            return redirect_to(opened.first_open_step_url)
         try:
             async with self.db.write() as tx:
-                sent = await submit.submit_application(tx, opened.id, opened.face.language.html_lang)
+                sent = await submit.submit_application(tx, opened.id, opened.form_context.language.html_lang)
                 await self.record_audit(tx, opened, "application.sent", {"submission": sent.name})
         except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
-        return self.remember_sender(redirect_to(sent.url), sent.id)
+        return self.set_sender_cookie(redirect_to(sent.url), sent.id)
 
     async def _review(self, opened: FormRequest, problem: submit.SubmissionRefused | None = None) -> Response:
         async with self.db.read() as tx:
-            named = await service.find_organisation(tx, opened.application)
-            body = view_models.organisation_card(tx, named, opened.face.language.locale) if named else None
-            documents = await submit.documents_of(tx, opened.application.invite)
+            named = await service.find_chosen_organisation(tx, opened.application)
+            body = view_models.organisation_card(tx, named, opened.form_context.language.locale) if named else None
+            documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = Notice(problem.key, alert=True) if problem and not problems else None
-        return self.views.review(opened.face, body, len(documents), problems, notice)
+        return self.views.review_page(opened.form_context, body, len(documents), problems, notice)
 
     @render_errors
-    async def colleague(self, request: Request) -> Response:
+    async def handover_page(self, request: Request) -> Response:
         """Hand the form over by a mail."""
         opened = await self.open_form(request)
         if request.method == "GET":
-            return self.views.colleague(opened.face)
+            return self.views.handover_page(opened.form_context)
         email = _text(await self.read_form(opened), "email")
         if problems := drafts.email_problems(email):
-            return self.views.colleague(opened.face, email, status=422, problems=problems)
+            return self.views.handover_page(opened.form_context, email, status=422, problems=problems)
         async with self.db.write() as tx:
-            sent = await service.hand_over(tx, opened.id, email)
+            sent = await service.hand_over_form(tx, opened.id, email)
             if sent:
                 await self.record_audit(tx, opened, "application.handed_over")
         notice = Notice("apply.colleague.sent") if sent else Notice("apply.colleague.later", alert=True)
-        return self.views.colleague(opened.face, email, status=200 if sent else 429, notice=notice)
+        return self.views.handover_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 
     @render_errors
     async def choose_language(self, request: Request) -> Response:
         """The language of the form, its mails and the application's own pages."""
         opened = await self.open_form(request)
         form = await self.read_form(opened)
-        chosen = view_models.offered_language(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        chosen = view_models.find_offered_language(
+            str(form.get("language", "")), self.views.pages.catalogues.offered_languages
+        )
         if chosen is not None:
             await self.save_step(opened, "language", lambda draft: replace(draft, language=chosen))
         page = str(form.get("page", ""))
-        known = page in (*drafts.steps_of(opened.application.configuration), *EXTRA_PAGES)
-        return redirect_to(f"{opened.face.home}/{page}" if known else opened.face.home)
+        known = page in (*drafts.form_steps_of(opened.application.configuration), *EXTRA_PAGES)
+        return redirect_to(f"{opened.form_context.home}/{page}" if known else opened.form_context.home)
 
-    async def _at(self, request: Request, step: Step) -> FormRequest:
+    async def _at(self, request: Request, step: FormStep) -> FormRequest:
         """The form at one of its steps.
 
         Raises StepNotRequired where the configuration does not ask for it, or no more.
         """
         opened = await self.open_form(request)
-        if step not in drafts.steps_of(opened.application.configuration):
-            raise StepNotRequired(opened.open_step)
+        if step not in drafts.form_steps_of(opened.application.configuration):
+            raise StepNotRequired(opened.first_open_step_url)
         return opened
 
 

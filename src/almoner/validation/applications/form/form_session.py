@@ -20,23 +20,23 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages import link_sessions
-from almoner.platform.pages.headers import NO_PAGE, origin_of
+from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.validation.applications.form import drafts, service, submit
-from almoner.validation.applications.form.drafts import Draft, Step
+from almoner.validation.applications.form.drafts import Draft, FormStep
 from almoner.validation.applications.form.form_views import FormContext, FormViews
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.form.submit import BY_FORM, LINK_PAGE, RESUBMIT_WINDOW, STATUS_PAGE
 from almoner.validation.applications.invites.domain import PAGE, InviteExpired, InviteInvalidState
 
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 65_536}
-_SENDER: Final = timedelta(days=7)
-_ASKER: Final = timedelta(hours=1)
+_SENDER_COOKIE_LIFETIME: Final = timedelta(days=7)
+_RESEND_COOKIE_LIFETIME: Final = timedelta(hours=1)
 """How long a browser may see the page of what it has sent, and may ask for the link of that page."""
 
-P = TypeVar("P", bound="FormBase")
+P = TypeVar("P", bound="FormPagesBase")
 Handler = Callable[[P, Request], Awaitable[Response]]
 
 
@@ -46,17 +46,19 @@ class FormRequest:
 
     request: Request
     visit: LinkSession
-    face: FormContext
+    form_context: FormContext
 
     @property
     def application(self) -> Application:
         """What is filled in."""
-        return self.face.application
+        return self.form_context.application
 
     @property
-    def open_step(self) -> str:
+    def first_open_step_url(self) -> str:
         """Where the first step is that has no answer yet, else the review."""
-        return self.face.step_url(drafts.first_open_step(self.application.draft, self.application.configuration))
+        return self.form_context.step_url(
+            drafts.first_open_step(self.application.draft, self.application.configuration)
+        )
 
     @property
     def id(self) -> UUID:
@@ -98,9 +100,9 @@ def render_errors(handler: Handler[P]) -> Handler[P]:
         except InviteExpired:
             return self.message_page(request, "expired", 410, "clock")
         except InviteInvalidState:
-            return await self.already_submitted(request)
+            return await self.already_submitted_page(request)
         except LinkExpired as ended:
-            return self.redirect_to_link_page(request, ended.submission_id, "ended")
+            return self.redirect_to_resend_page(request, ended.submission_id, "ended")
         except InvalidFormPost:
             return self.message_page(request, "again", 403, "lock")
         except HTTPException as refused:  # a form that cannot be read: too many fields, too large a part, cut off
@@ -111,7 +113,7 @@ def render_errors(handler: Handler[P]) -> Handler[P]:
     return answer
 
 
-class FormBase:
+class FormPagesBase:
     """What the pages of the form have in common."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
@@ -119,41 +121,41 @@ class FormBase:
         self.views = FormViews(pages)
         self._vault = db.deployment.vault
         self._ids = db.deployment.ids
-        self._origin = origin_of(db.deployment.links.pages)
+        self._origin = origin_of_url(db.deployment.links.pages)
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
         """A page that only says something: in the opened form's language, else in the browser's."""
         pages, tag = self.views.pages, getattr(request.state, "language", None)
         language = pages.language(tag) if tag else pages.preferred_language(request)
-        return pages.message(f"apply.{kind}", language, status=status, icon=icon)
+        return pages.render_message(f"apply.{kind}", language, status=status, icon=icon)
 
-    def unknown(self, request: Request, status: int) -> Response:
+    def not_found_page(self, request: Request, status: int) -> Response:
         """There is no such page."""
         return self.message_page(request, "unknown", status, "link")
 
-    async def already_submitted(self, request: Request) -> Response:
+    async def already_submitted_page(self, request: Request) -> Response:
         """The application was sent. Its page is for who has sent it, and for whom its link is mailed to.
 
         The link of the form shows nothing of it: others may know that, and it is not the applicant's alone.
         """
         invite_id = self._ids.parse("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
-            found = None if invite_id is None else await submit.find_submission(tx, invite_id)
+            found = None if invite_id is None else await submit.find_previous_submission(tx, invite_id)
         if invite_id is None or found is None:
             raise AssertionError("an invite is used by a submission alone")
         name = self._ids.text("validationsubmission", found.id)
         if self._now() - found.at < RESUBMIT_WINDOW and await self._sends_again(request, invite_id):
-            return self.remember_sender(redirect_to(found.url), found.id)
+            return self.set_sender_cookie(redirect_to(found.url), found.id)
         purposes = (STATUS_PAGE, BY_FORM)
-        if any(link_sessions.find_session(request, self._vault, purpose, found.id, name) for purpose in purposes):
+        if any(link_sessions.find_link_session(request, self._vault, purpose, found.id, name) for purpose in purposes):
             return redirect_to(f"/{STATUS_PAGE}/{name}")
-        return self.redirect_to_link_page(request, found.id, "sent")
+        return self.redirect_to_resend_page(request, found.id, "sent")
 
     async def _sends_again(self, request: Request, invite_id: UUID) -> bool:
         """Whether it is the review that is posted, by a browser that it was shown to."""
         if request.method != "POST" or not request.url.path.endswith("/review"):
             return False
-        visit = link_sessions.find_session(request, self._vault, PAGE, invite_id, request.path_params["id"])
+        visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, request.path_params["id"])
         try:
             form = await request.form(**_MAX_FORM)
         except HTTPException:
@@ -161,29 +163,31 @@ class FormBase:
         return (
             visit is not None
             and link_sessions.is_same_origin(request, self._origin)
-            and visit.has_csrf_token(form.get(CSRF_FIELD))
+            and visit.matches_csrf_token(form.get(CSRF_FIELD))
         )
 
-    def remember_sender(self, response: Response, submission_id: UUID) -> Response:
+    def set_sender_cookie(self, response: Response, submission_id: UUID) -> Response:
         """This browser has sent the application, and may see for some days where it stands."""
         name = self._ids.text("validationsubmission", submission_id)
-        until = self._now() + _SENDER
-        link_sessions.begin_session(self._vault, BY_FORM, submission_id, name, until).set_cookie(
-            response, seconds=int(_SENDER.total_seconds())
+        until = self._now() + _SENDER_COOKIE_LIFETIME
+        link_sessions.begin_link_session(self._vault, BY_FORM, submission_id, name, until).set_cookie(
+            response, seconds=int(_SENDER_COOKIE_LIFETIME.total_seconds())
         )
         return response
 
-    def redirect_to_link_page(self, request: Request, submission_id: UUID, why: Literal["sent", "ended"]) -> Response:
+    def redirect_to_resend_page(self, request: Request, submission_id: UUID, why: Literal["sent", "ended"]) -> Response:
         """To the page from which the applicant has the link mailed anew."""
         name = self._ids.text("validationsubmission", submission_id)
         response = redirect_to(f"/{STATUS_PAGE}/{name}/link?why={why}")
-        visit = link_sessions.find_session(request, self._vault, LINK_PAGE, submission_id, name)
-        if visit is None or not self.is_unexpired(visit):
-            visit = link_sessions.begin_session(self._vault, LINK_PAGE, submission_id, name, self._now() + _ASKER)
-        visit.set_cookie(response, seconds=int(_ASKER.total_seconds()))
+        visit = link_sessions.find_link_session(request, self._vault, LINK_PAGE, submission_id, name)
+        if visit is None or not self.is_visit_unexpired(visit):
+            visit = link_sessions.begin_link_session(
+                self._vault, LINK_PAGE, submission_id, name, self._now() + _RESEND_COOKIE_LIFETIME
+            )
+        visit.set_cookie(response, seconds=int(_RESEND_COOKIE_LIFETIME.total_seconds()))
         return response
 
-    def is_unexpired(self, visit: LinkSession) -> bool:
+    def is_visit_unexpired(self, visit: LinkSession) -> bool:
         """Whether a visit that ends has not ended yet."""
         return visit.until is not None and visit.until > self._now()
 
@@ -197,7 +201,9 @@ class FormBase:
         """
         name = request.path_params["id"]
         invite_id = self._ids.parse("validationinvite", name)
-        visit = None if invite_id is None else link_sessions.find_session(request, self._vault, PAGE, invite_id, name)
+        visit = (
+            None if invite_id is None else link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
+        )
         if invite_id is None or visit is None:
             raise NotFound
         async with self.db.read() as tx:
@@ -218,16 +224,16 @@ class FormBase:
 
     def ensure_csrf(self, opened: FormRequest, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
-        if not (link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.has_csrf_token(csrf)):
+        if not (link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(csrf)):
             raise InvalidFormPost
 
     async def save_step(self, opened: FormRequest, step: str, change: Callable[[Draft], Draft]) -> FormRequest:
         """Keep what was answered in a step, and the form with it."""
         async with self.db.write() as tx:
-            draft = await service.change_draft(tx, opened.id, change)
+            draft = await service.update_draft(tx, opened.id, change)
             await self.record_audit(tx, opened, "application.saved", {"step": step})
         application = replace(opened.application, draft=draft)
-        return replace(opened, face=replace(opened.face, application=application))
+        return replace(opened, form_context=replace(opened.form_context, application=application))
 
     async def record_audit(
         self, tx: Tx, opened: FormRequest, action: str, details: Mapping[str, str] | None = None
@@ -236,17 +242,17 @@ class FormBase:
         invite, request = opened.application.invite, opened.request
         address = request.client.host if request.client else None
         name = tx.ids.text("validationinvite", invite.id)
-        await audit.record(
+        await audit.record_entry(
             tx, invite.partner_id, Actor("system", "applicant"), action, name, address=address, details=details
         )
 
-    def redirect_to_next_step(self, opened: FormRequest, step: Step) -> Response:
+    def redirect_to_next_step(self, opened: FormRequest, step: FormStep) -> Response:
         """To the step after this one, or to what is open before the review."""
         application = opened.application
         following = drafts.step_after(step, application.configuration)
         if following == "review":
-            return redirect_to(opened.open_step)
-        return redirect_to(opened.face.step_url(following))
+            return redirect_to(opened.first_open_step_url)
+        return redirect_to(opened.form_context.step_url(following))
 
 
 def redirect_to(url: str) -> Response:

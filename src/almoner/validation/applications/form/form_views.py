@@ -9,13 +9,13 @@ from starlette.responses import HTMLResponse, Response
 
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.pages import formats
-from almoner.platform.pages.headers import origin_of
-from almoner.platform.pages.rendering import PageRenderer, isolated
+from almoner.platform.pages.headers import origin_of_url
+from almoner.platform.pages.rendering import PageRenderer, bidi_isolated
 from almoner.platform.pages.translations import Language
-from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, PartnerField, label_in
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, PartnerField, label_in_language
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import drafts, view_models
-from almoner.validation.applications.form.drafts import ApplicantDetails, Problems, Step, UnlistedNonprofit
+from almoner.validation.applications.form.drafts import ApplicantDetails, FormStep, Problems, UnlistedNonprofit
 from almoner.validation.applications.form.service import Application
 
 _OTHER: Final = "nonprofit/other"
@@ -40,7 +40,7 @@ class FormContext:
     csrf: str
     language: Language
 
-    def step_url(self, step: Step) -> str:
+    def step_url(self, step: FormStep) -> str:
         """The address of a step."""
         return f"{self.home}/{step}"
 
@@ -51,7 +51,7 @@ class FormViews:
     def __init__(self, pages: PageRenderer) -> None:
         self.pages = pages
 
-    def page(
+    def render_page(
         self,
         face: FormContext,
         template: str,
@@ -69,7 +69,7 @@ class FormViews:
             field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
             for field, problem in (problems or {}).items()
         }
-        return self.pages.page(
+        return self.pages.render_page(
             template,
             language,
             status=status,
@@ -83,7 +83,7 @@ class FormViews:
     def _form(self, face: FormContext, name: str) -> dict[str, Any]:
         application, language = face.application, face.language
         configuration = application.configuration
-        steps = drafts.steps_of(configuration)
+        steps = drafts.form_steps_of(configuration)
         open_step = drafts.first_open_step(application.draft, configuration)
         shown = _step_of(name)
         return {
@@ -91,7 +91,7 @@ class FormViews:
             "until": formats.format_moment(application.invite.expires_at, language.locale),
             "home": face.home,
             "csrf": face.csrf,
-            "languages": view_models.language_choices(self.pages.catalogues.offered),
+            "languages": view_models.language_choices(self.pages.catalogues.offered_languages),
             "language": language.catalogue,
             "place": steps.index(shown) + 1 if shown in steps else None,
             "steps": [
@@ -105,14 +105,14 @@ class FormViews:
             ],
         }
 
-    def start(self, face: FormContext, notice: Notice | None = None) -> Response:
+    def start_page(self, face: FormContext, notice: Notice | None = None) -> Response:
         """What the form asks for, or how far it is."""
         draft, configuration = face.application.draft, face.application.configuration
-        started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.steps_of(configuration))
+        started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
         following = face.step_url(drafts.first_open_step(draft, configuration))
-        return self.page(face, "apply_start.html", "start", notice=notice, has_started=started, next=following)
+        return self.render_page(face, "apply_start.html", "start", notice=notice, has_started=started, next=following)
 
-    def nonprofit(
+    def nonprofit_search_page(
         self,
         face: FormContext,
         chosen: dict[str, Any] | None,
@@ -124,7 +124,7 @@ class FormViews:
     ) -> Response:
         """The search, its results, and what was chosen."""
         following = face.step_url(drafts.step_after("nonprofit", face.application.configuration))
-        return self.page(
+        return self.render_page(
             face,
             "apply_nonprofit.html",
             "nonprofit",
@@ -136,17 +136,17 @@ class FormViews:
             next=following,
             home=face.home,
             csrf=face.csrf,
-            unlisted=drafts.accepts_unlisted(face.application.configuration),
+            unlisted=drafts.accepts_unlisted_nonprofits(face.application.configuration),
             **results,
         )
 
-    def results(self, face: FormContext, query: str, results: dict[str, Any]) -> Response:
+    def search_results_fragment(self, face: FormContext, query: str, results: dict[str, Any]) -> Response:
         """The results alone, for the script."""
-        return self.pages.page(
+        return self.pages.render_page(
             "apply_results.html", face.language, home=face.home, csrf=face.csrf, query=query, **results
         )
 
-    def countries(
+    def country_choice_page(
         self, face: FormContext, codes: Iterable[str], country: str, problems: Problems | None = None
     ) -> Response:
         """Of which country an unlisted nonprofit is."""
@@ -154,7 +154,7 @@ class FormViews:
         named = sorted(
             ((code, formats.country_name(code, locale)) for code in codes), key=lambda pair: pair[1].casefold()
         )
-        return self.page(
+        return self.render_page(
             face,
             "apply_country.html",
             "nonprofit",
@@ -165,7 +165,7 @@ class FormViews:
             country=country,
         )
 
-    def unlisted(
+    def unlisted_nonprofit_page(
         self,
         face: FormContext,
         given: UnlistedNonprofit,
@@ -174,20 +174,20 @@ class FormViews:
     ) -> Response:
         """What an unlisted nonprofit is."""
         names = {one.code: view_models.registry_name(one) for one in registries}
-        return self.page(
+        return self.render_page(
             face,
             "apply_other.html",
             "nonprofit",
             page_name=_OTHER,
             status=422 if problems else 200,
             problems=problems,
-            values={"register": isolated(names.get(given.registry, ""))},
+            values={"register": bidi_isolated(names.get(given.registry, ""))},
             given=given,
             registries=list(names.items()),
             country_name=formats.country_name(given.country, face.language.locale),
         )
 
-    def person(self, face: FormContext, given: ApplicantDetails, problems: Problems | None = None) -> Response:
+    def applicant_page(self, face: FormContext, given: ApplicantDetails, problems: Problems | None = None) -> Response:
         """Who applies."""
         named = drafts.requires_names(face.application.configuration)
         labels = "give" if named else "apply.person"
@@ -199,7 +199,7 @@ class FormViews:
             names.reverse()
             order = ("last_name", "first_name", "email", "title")
             problems = {field: problems[field] for field in order if field in problems} if problems else problems
-        return self.page(
+        return self.render_page(
             face,
             "apply_person.html",
             "person",
@@ -210,12 +210,14 @@ class FormViews:
             named=named,
         )
 
-    def questions(self, face: FormContext, answers: Mapping[str, str], problems: Problems | None = None) -> Response:
+    def questions_page(
+        self, face: FormContext, answers: Mapping[str, str], problems: Problems | None = None
+    ) -> Response:
         """The partner's own questions."""
         fields, tag = face.application.configuration.partner_fields, face.language.catalogue
-        labels = {f"q-{field.id}": label_in(field.labels, tag) for field in fields}
+        labels = {f"q-{field.id}": label_in_language(field.labels, tag) for field in fields}
         reported = {name: face.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
-        return self.page(
+        return self.render_page(
             face,
             "apply_questions.html",
             "questions",
@@ -224,7 +226,7 @@ class FormViews:
             questions=[_question(field, labels[f"q-{field.id}"], answers.get(field.id, ""), tag) for field in fields],
         )
 
-    def documents(
+    def documents_page(
         self,
         face: FormContext,
         listed: Sequence[tuple[Document, str, str]],
@@ -237,7 +239,7 @@ class FormViews:
         """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
         kinds = view_models.document_kinds(face.application.configuration)
         locale = face.language.locale
-        return self.page(
+        return self.render_page(
             face,
             "apply_documents.html",
             "documents",
@@ -258,7 +260,7 @@ class FormViews:
             ],
         )
 
-    def review(
+    def review_page(
         self,
         face: FormContext,
         body: dict[str, Any] | None,
@@ -268,12 +270,12 @@ class FormViews:
     ) -> Response:
         """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
         redirect = face.application.invite.redirect_url
-        own = origin_of(redirect) if redirect else None
+        own = origin_of_url(redirect) if redirect else None
         parts = [
             {"name": step, "href": face.step_url(step), **self._part(face, step, body, documents)}
-            for step in drafts.steps_of(face.application.configuration)[:-1]
+            for step in drafts.form_steps_of(face.application.configuration)[:-1]
         ]
-        return self.page(
+        return self.render_page(
             face,
             "apply_review.html",
             "review",
@@ -284,7 +286,7 @@ class FormViews:
             parts=parts,
         )
 
-    def _part(self, face: FormContext, step: Step, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
+    def _part(self, face: FormContext, step: FormStep, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
         draft, language = face.application.draft, face.language
         match step:
             case "nonprofit" if draft.unlisted is not None:
@@ -312,7 +314,7 @@ class FormViews:
                 answers = draft.answers or {}
                 rows = [
                     (
-                        label_in(field.labels, language.catalogue),
+                        label_in_language(field.labels, language.catalogue),
                         _answer_text(field, answers.get(field.id, ""), language),
                     )
                     for field in face.application.configuration.partner_fields
@@ -321,7 +323,7 @@ class FormViews:
             case _:
                 return {"body": None, "rows": [(language.text("apply.documents.list"), str(documents or ""))]}
 
-    def colleague(
+    def handover_page(
         self,
         face: FormContext,
         email: str = "",
@@ -331,20 +333,20 @@ class FormViews:
         notice: Notice | None = None,
     ) -> Response:
         """Hand over."""
-        return self.page(
+        return self.render_page(
             face,
             "apply_colleague.html",
             "colleague",
             status=status,
             problems=problems,
             notice=notice,
-            values={"email": isolated(email)},
+            values={"email": bidi_isolated(email)},
             email="" if notice and not notice.alert else email,
         )
 
 
-def _step_of(name: str) -> Step | None:
-    return next((step for step in get_args(Step) if step == name), None)
+def _step_of(name: str) -> FormStep | None:
+    return next((step for step in get_args(FormStep) if step == name), None)
 
 
 def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str, Any]:
@@ -355,11 +357,11 @@ def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str,
         "label": text,
         "value": value,
         "longest": MAX_ANSWER_LENGTHS.get(field.kind),
-        "choices": [(choice.value, label_in(choice.labels, tag)) for choice in field.choices],
+        "choices": [(choice.value, label_in_language(choice.labels, tag)) for choice in field.choices],
     }
 
 
 def _answer_text(field: PartnerField, answer: str, language: Language) -> str:
     """An answer as people read it."""
     chosen = next((choice for choice in field.choices if choice.value == answer), None)
-    return label_in(chosen.labels, language.catalogue) if chosen else answer
+    return label_in_language(chosen.labels, language.catalogue) if chosen else answer

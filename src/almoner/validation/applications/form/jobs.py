@@ -20,9 +20,9 @@ from almoner.validation.applications.form.notifications import NOTIFY_APPLICANT,
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.decisions.appeals import domain as appeals_domain
 
-_FIRST_LOOK: Final = timedelta(minutes=10)
+_MISSING_NOTICE_DELAY: Final = timedelta(minutes=10)
 """By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
-_OF_APPEALS: Final[Mapping[submissions_domain.AppealStatus, NotificationKind]] = {
+_APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, NotificationKind]] = {
     "open": "appealed",
     "upheld": "upheld",
     "reversed": "reversed",
@@ -32,18 +32,18 @@ _OF_APPEALS: Final[Mapping[submissions_domain.AppealStatus, NotificationKind]] =
 async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
     """Applications came in; what was answered in the form of an invite is of no more use, whoever applied with it."""
     for event in events:
-        made: Any = event.record()
+        made: Any = event.event_data()
         if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):
             await store.delete_draft(tx, ALL_PARTNERS, invite_id)
         if submission_id := tx.ids.parse("validationsubmission", made["id"]):
             await notify_applicant(tx, submission_id, "received")
-            await notify_applicant(tx, submission_id, "missing", after=_FIRST_LOOK)
+            await notify_applicant(tx, submission_id, "missing", after=_MISSING_NOTICE_DELAY)
 
 
 async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
     """All checks of applications have ended."""
     for event in events:
-        reported = msgspec.convert(event.record(), submissions_domain.SubmissionDecided)
+        reported = msgspec.convert(event.event_data(), submissions_domain.SubmissionDecided)
         if reported.status != "pending":
             await notify_applicant(tx, reported.submission, reported.status, of=str(reported.id))
 
@@ -51,14 +51,14 @@ async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
 async def on_appeal_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Appeals were made or decided."""
     for event in events:
-        reported = msgspec.convert(event.record(), appeals_domain.AppealChanged)
-        await notify_applicant(tx, reported.submission, _OF_APPEALS[reported.status], of=str(reported.appeal))
+        reported = msgspec.convert(event.event_data(), appeals_domain.AppealChanged)
+        await notify_applicant(tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], of=str(reported.appeal))
 
 
 async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
     """Documents were scanned."""
     for event in events:
-        reported = msgspec.convert(event.record(), documents_domain.DocumentScanned)
+        reported = msgspec.convert(event.event_data(), documents_domain.DocumentScanned)
         if not reported.clean:
             await notifications.notify_document_rejected(tx, reported.document)
 
@@ -70,7 +70,9 @@ reactions: Final = (
     Reaction(documents_domain.SCANNED, on_document_scanned),
 )
 schedules: Final = (
-    Schedule("applications.forget_drafts", service.next_expiry, service.delete_expired, every=timedelta(hours=1)),
+    Schedule(
+        "applications.forget_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
+    ),
 )
 
 
@@ -92,7 +94,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             )
         if mail is None and kind == "missing":
             async with work.db.write() as tx:
-                await notifications.schedule_missing_check(tx, UUID(stated["submission"]), stated["of"])
+                await notifications.schedule_requirements_check(tx, UUID(stated["submission"]), stated["of"])
         return await mailing.send_mail(transport, mail, job)
 
     return {service.HAND_OVER: hand_over, NOTIFY_APPLICANT: write}

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Tx
-from almoner.platform.pages.rendering import isolated_plain_text
+from almoner.platform.pages.rendering import bidi_isolated_plain_text
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from almoner.validation.applications.form import drafts, service, view_models
 from almoner.validation.applications.form.form_views import FormContext
@@ -48,7 +48,7 @@ class NonprofitSearch:
 def _no_results_text(face: FormContext) -> Markup:
     """What is to be done; the script shows it as plain text, and so it has no marks."""
     configuration, language = face.application.configuration, face.language
-    if drafts.accepts_unlisted(configuration):
+    if drafts.accepts_unlisted_nonprofits(configuration):
         return language.html("apply.nonprofit.none")
-    partner = isolated_plain_text(configuration.display_name, language.direction)
+    partner = bidi_isolated_plain_text(configuration.display_name, language.direction)
     return language.html("apply.nonprofit.none.ask", partner=partner)

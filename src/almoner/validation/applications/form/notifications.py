@@ -28,10 +28,10 @@ async def notify_applicant(
     """Have a mail written to the applicant. ``of``: which one of several of its kind."""
     payload = {"submission": str(submission_id), "kind": kind, "of": of}
     due = None if after is None else tx.now + after
-    await queue.enqueue(tx, NOTIFY_APPLICANT, payload, due=due, unique=f"{kind} {submission_id} {of}")
+    await queue.enqueue_job(tx, NOTIFY_APPLICANT, payload, due=due, unique=f"{kind} {submission_id} {of}")
 
 
-async def schedule_missing_check(tx: Tx, submission_id: UUID, of: str) -> None:
+async def schedule_requirements_check(tx: Tx, submission_id: UUID, of: str) -> None:
     """Nothing was missing when that was looked at: look later, while the nonprofit is not decided about."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     if found.status != "pending" or check_statuses(found).get("validation_request") != "pending":
@@ -42,21 +42,23 @@ async def schedule_missing_check(tx: Tx, submission_id: UUID, of: str) -> None:
         await notify_applicant(tx, submission_id, "missing", after=_CHECK_INTERVALS[done], of=f"{base}+{done + 1}")
 
 
-async def send_link(tx: Tx, submission_id: UUID) -> bool:
+async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     """Mail the link of an application anew, to its applicant and nobody else; False where that was done enough.
 
     Raises NotFound.
     """
     held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
-    before = await store.list_link_sends(tx, ALL_PARTNERS, held.id)
-    if not drafts.may_send_link(before, tx.real_now):
+    before = await store.list_link_send_times(tx, ALL_PARTNERS, held.id)
+    if not drafts.may_resend_link(before, tx.real_now):
         return False
-    await store.save_link_sends(tx, Partner(held.partner_id), held.id, drafts.recent_link_sends(before, tx.real_now))
+    await store.save_link_send_times(
+        tx, Partner(held.partner_id), held.id, drafts.recent_link_send_times(before, tx.real_now)
+    )
     await notify_applicant(tx, held.id, "link", of=str(tx.new_id()))
     return True
 
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
     """The virus scanner has refused a document: who applies is to know, where it is an application's."""
-    if (submission_id := await submission_documents.submission_of(tx, document_id)) is not None:
+    if (submission_id := await submission_documents.find_submission_id(tx, document_id)) is not None:
         await notify_applicant(tx, submission_id, "refused", of=str(document_id))

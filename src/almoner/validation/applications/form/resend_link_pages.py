@@ -13,47 +13,47 @@ from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.applications.form import notifications, status_views
-from almoner.validation.applications.form.form_session import FormBase, InvalidFormPost, redirect_to, render_errors
+from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, redirect_to, render_errors
 from almoner.validation.applications.form.submit import LINK_PAGE, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
 
 _MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 16_384}
 
 
-class LinkPages(FormBase):
+class ResendLinkPages(FormPagesBase):
     """Asked for by who came by a link that was used, or has ended."""
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [Route(f"/{STATUS_PAGE}/{{id}}/link", self.link, methods=["GET", "POST"])]
+        return [Route(f"/{STATUS_PAGE}/{{id}}/link", self.resend_link_page, methods=["GET", "POST"])]
 
     @render_errors
-    async def link(self, request: Request) -> Response:
+    async def resend_link_page(self, request: Request) -> Response:
         """Offer it; mail it to the applicant's address, which nobody is told."""
         name = request.path_params["id"]
         found = self._ids.parse("validationsubmission", name)
-        visit = None if found is None else link_sessions.find_session(request, self._vault, LINK_PAGE, found, name)
-        if found is None or visit is None or not self.is_unexpired(visit):
+        visit = None if found is None else link_sessions.find_link_session(request, self._vault, LINK_PAGE, found, name)
+        if found is None or visit is None or not self.is_visit_unexpired(visit):
             raise NotFound
         async with self.db.read() as tx:
-            request.state.language = await status_views.language_of(tx, found)
+            request.state.language = await status_views.application_language_of(tx, found)
         if request.method == "GET":
             return self._page(request, visit.csrf, "sent" if request.query_params.get("did") == "sent" else None)
         form = await request.form(**_MAX_FORM)
-        if not (link_sessions.is_same_origin(request, self._origin) and visit.has_csrf_token(form.get(CSRF_FIELD))):
+        if not (link_sessions.is_same_origin(request, self._origin) and visit.matches_csrf_token(form.get(CSRF_FIELD))):
             raise InvalidFormPost
         async with self.db.write() as tx:
-            if mailed := await notifications.send_link(tx, found):
+            if mailed := await notifications.resend_application_link(tx, found):
                 partner_id = (await submissions.get(tx, ALL_PARTNERS, found)).partner_id
                 address = request.client.host if request.client else None
                 actor = Actor("system", "applicant")
-                await audit.record(tx, partner_id, actor, "application.link_mailed", name, address=address)
+                await audit.record_entry(tx, partner_id, actor, "application.link_mailed", name, address=address)
         if not mailed:
             return self._page(request, visit.csrf, "later")
         return redirect_to(f"/{STATUS_PAGE}/{name}/link?why={_reason_of(request)}&did=sent")
 
     def _page(self, request: Request, csrf: str, stated: Literal["sent", "later"] | None) -> Response:
-        return self.views.pages.page(
+        return self.views.pages.render_page(
             "application_link.html",
             self.views.pages.language(request.state.language),
             status=429 if stated == "later" else 200,

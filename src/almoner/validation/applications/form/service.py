@@ -29,7 +29,7 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 MAILS: Final = Path(__file__).parent / "mails"
 HAND_OVER: Final = "applications.hand_over"
 BATCH: Final = 500
-SHOWN: Final = 8
+MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; who wants another one types more of its name."""
 _LONGEST_QUERY: Final = 200
 
@@ -58,7 +58,7 @@ async def load_application(tx: Tx, invite_id: UUID) -> Application:
     """The form of an invite, in whatever state that is. Raises NotFound."""
     # First: who sends the form forgets the draft and completes the invite in one commit. Read the other way round, an
     # open invite without answers would be shown to whoever sends it at the same moment.
-    draft = await store.find(tx, ALL_PARTNERS, invite_id)
+    draft = await store.get_draft(tx, ALL_PARTNERS, invite_id)
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
     partner = Partner(invite.partner_id)
     if invite.configuration_id is None:
@@ -71,15 +71,15 @@ async def load_application(tx: Tx, invite_id: UUID) -> Application:
     return Application(invite, account, configuration, draft)
 
 
-async def change_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
+async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
     """Change what was answered in one step; the others stay, also where somebody else has just changed them.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    changed = step(await store.find(tx, ALL_PARTNERS, invite_id))
-    await store.save(tx, Partner(invite.partner_id), invite, changed)
+    changed = step(await store.get_draft(tx, ALL_PARTNERS, invite_id))
+    await store.save_draft(tx, Partner(invite.partner_id), invite, changed)
     return changed
 
 
@@ -91,17 +91,17 @@ async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organis
     found = await organisations.get(tx, partner, organisation_id)
     if not found.active:  # it would be refused at the end, after every step
         raise OrganisationNotActive
-    return await change_draft(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
+    return await update_draft(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
 
 
 async def search_organisations(tx: Tx, partner: Partner, query: str) -> organisations.OrganisationResults | None:
     """The best matches for words or a number; None where nothing was typed."""
     if not (text := query[:_LONGEST_QUERY].strip()):
         return None
-    return await organisations.search_best(tx, partner, text, SHOWN)
+    return await organisations.list_best_matches(tx, partner, text, MAX_SEARCH_RESULTS)
 
 
-async def find_organisation(tx: Tx, application: Application) -> Organisation | None:
+async def find_chosen_organisation(tx: Tx, application: Application) -> Organisation | None:
     """The one that was chosen; None where none is, and where it is gone."""
     if application.draft.organisation is None:
         return None
@@ -116,9 +116,9 @@ async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
     return next((one for one in await registries.list_by_country(tx, country) if one.code == code), None)
 
 
-async def unlisted_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
+async def unlisted_nonprofit_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
     """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
-    problems = drafts.unlisted_problems(given)
+    problems = drafts.unlisted_nonprofit_problems(given)
     problems |= await registration_problems(tx, given.registry, given.number, given.country)
     order = ("name", "registry", "number", "website")
     return {field: problems[field] for field in order if field in problems}
@@ -127,7 +127,11 @@ async def unlisted_problems(tx: Tx, given: UnlistedNonprofit) -> Problems:
 async def registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
     """All that is wrong with a register's code and a number, as the register would say it."""
     given = UnlistedNonprofit(registry=code, number=number)
-    problems = {field: key for field, key in drafts.unlisted_problems(given).items() if field in ("registry", "number")}
+    problems = {
+        field: key
+        for field, key in drafts.unlisted_nonprofit_problems(given).items()
+        if field in ("registry", "number")
+    }
     named = await find_registry(tx, code, country) if code else None
     if code and named is None:
         problems["registry"] = "apply.problem.registry.missing"
@@ -140,20 +144,20 @@ async def registration_problems(tx: Tx, code: str, number: str, country: str) ->
     return problems
 
 
-async def hand_over(tx: Tx, invite_id: UUID, email: str) -> bool:
+async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
     """Mail the form's link to a colleague; False where limits forbid one more mail.
 
     Raises NotFound, InviteExpired, InviteInvalidState.
     """
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    of_invite = await store.list_application_handover_times(tx, ALL_PARTNERS, invite_id)
-    to_address = await store.lock_address_sends(tx, ALL_PARTNERS, email, tx.real_now - drafts.DAY)
+    of_invite = await store.list_handover_times(tx, ALL_PARTNERS, invite_id)
+    to_address = await store.lock_address_send_times(tx, ALL_PARTNERS, email, tx.real_now - drafts.DAY)
     if not drafts.may_hand_over(of_invite, to_address, tx.real_now):
         return False
     new = Handover(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))
-    await queue.enqueue(tx, HAND_OVER, {"handover": str(new.id)})
+    await queue.enqueue_job(tx, HAND_OVER, {"handover": str(new.id)})
     return True
 
 
@@ -166,23 +170,23 @@ async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Appli
     return (found, application) if application.invite.status_at(tx.now) == "open" else None
 
 
-async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
     """Forget what was answered and handed in by invites that have expired, and whom they were mailed to; how many."""
     unused = await store.list_expired_invites(tx, ALL_PARTNERS, limit)
-    await submission_documents.delete_of_invites(tx, unused)
-    return len(unused) + await store.delete_expired(tx, ALL_PARTNERS, limit)
+    await submission_documents.delete_by_invites(tx, unused)
+    return len(unused) + await store.delete_expired_drafts(tx, ALL_PARTNERS, limit)
 
 
-async def next_expiry(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When something is to be forgotten next."""
-    return await store.next_expiry(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx, ALL_PARTNERS)
 
 
-async def registries_of(tx: Tx, country: str) -> Sequence[Registry]:
+async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:
     """The registers of a country that an applicant may name."""
     return await registries.list_by_country(tx, country) if country else []
 
 
-async def registry_countries(tx: Tx) -> set[str]:
+async def countries_with_registry(tx: Tx) -> set[str]:
     """The countries that have a register."""
     return await registries.list_country_codes(tx)

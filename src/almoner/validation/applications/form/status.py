@@ -22,7 +22,7 @@ _NOT_EVALUATED: Final = "applied.reason.unlooked"
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRow:
+class CheckSummary:
     """One check. ``reason``: key of why it failed, None where it did not."""
 
     check: Check
@@ -35,7 +35,7 @@ class CheckRow:
         return self.reason != _NOT_EVALUATED
 
 
-def state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
+def application_state_of(submission: Submission, appeal: Appeal | None, missing: Sequence[Requirement]) -> State:
     """What is to be said first."""
     match submission.status:
         case "succeeded":
@@ -75,17 +75,17 @@ def _decided_status(now: CheckStatus, *, failed: bool) -> CheckStatus:
     return "undecided" if now == "undecided" else "passed"
 
 
-def checks_of(submission: Submission, appeal: Appeal | None) -> list[CheckRow]:
+def check_summaries_of(submission: Submission, appeal: Appeal | None) -> list[CheckSummary]:
     """Every check, in the order of the interface."""
     return [
-        CheckRow(check, standing, _reason(check, submission) if standing == "failed" else None)
+        CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
         for check, standing in check_statuses(submission, appeal).items()
     ]
 
 
 def failure_reason_keys(submission: Submission) -> list[str]:
     """Why it failed, by keys: each once, and what only ended with something else not at all."""
-    found = [row.reason for row in checks_of(submission, None) if row.reason is not None]
+    found = [row.reason for row in check_summaries_of(submission, None) if row.reason is not None]
     own = [key for key in dict.fromkeys(found) if key != _NOT_EVALUATED]
     return own or list(dict.fromkeys(found))
 
@@ -109,13 +109,13 @@ def _reason(check: Check, submission: Submission) -> str:
     return f"applied.reason.{check}" if looked else _NOT_EVALUATED
 
 
-def open_document_checks(submission: Submission) -> list[Check]:
+def checks_accepting_documents(submission: Submission) -> list[Check]:
     """What documents may show now, none where nobody would look at them."""
     if not submission.accepts_documents:
         return []
     takes = [check for check in DOCUMENT_CHECKS if check in submission.checks]
     if (
-        submission.check_records.request is None and not submission.appealed
+        submission.check_records.request is None and not submission.has_open_appeal
     ):  # who is listed is looked at by nobody else
         takes = [check for check in takes if check != "validation_request"]
     return takes
@@ -123,7 +123,7 @@ def open_document_checks(submission: Submission) -> list[Check]:
 
 def may_appeal(submission: Submission, appeal: Appeal | None) -> bool:
     """Whether the page offers it: once, unless what was taken up after an appeal failed by itself."""
-    if submission.status != "failed" or not appeals_domain.is_reversible(submission.check_records.agent):
+    if submission.status != "failed" or not appeals_domain.is_rejection_reversible(submission.check_records.agent):
         return False
     return appeal is None or appeal.completed_at is not None
 

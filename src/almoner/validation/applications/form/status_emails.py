@@ -23,13 +23,13 @@ async def build_status_email(
 ) -> Mail | None:
     """One mail; None where nobody can be written to, and where it would say what is not true any more."""
     try:
-        known = await status_views.load_status(tx, submission_id)
+        known = await status_views.load_application_status(tx, submission_id)
     except NotFound:
         return None
     submission, applicant = known.submission, known.submission.applicant
     if applicant.email is None or not _still_applies(known, kind):
         return None
-    corrected = await submissions.corrected_at(tx, submission_id)
+    corrected = await submissions.email_corrected_at(tx, submission_id)
     if corrected is not None:
         if kind == "received" and of != str(submission.agent_verification_id):
             return None  # another one tells it, since the address was corrected
@@ -57,8 +57,8 @@ async def build_status_email(
         partner=submission.partner_id,
         to=applicant.email,
         subject=subject,
-        text=pages.text("application.txt", language, **facts),
-        html=pages.text("application.html", language, **facts),
+        text=pages.render_text("application.txt", language, **facts),
+        html=pages.render_text("application.html", language, **facts),
         language=language.html_lang,
     )
 
@@ -75,7 +75,7 @@ def _still_applies(known: ApplicationStatus, kind: NotificationKind) -> bool:
         case "missing":
             return any(one.source == "applicant" and one.code != "confirmation" for one in known.missing)
         case "refused":
-            return bool(status.open_document_checks(known.submission))
+            return bool(status.checks_accepting_documents(known.submission))
         case "processed" | "succeeded" | "failed":
             return known.submission.status == kind
         case "reversed":

@@ -22,10 +22,10 @@ from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.form import status, store, view_models
 from almoner.validation.applications.form.correction_pages import CorrectionPages
-from almoner.validation.applications.form.form_documents import document_kind_of, problem_key, receive_upload
+from almoner.validation.applications.form.form_documents import document_kind_of, receive_upload, upload_problem_key
 from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, render_errors
-from almoner.validation.applications.form.resend_link_pages import LinkPages
-from almoner.validation.applications.form.status_session import MAX_FORM, StatusBase, StatusVisit
+from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
+from almoner.validation.applications.form.status_session import MAX_FORM, StatusPagesBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
@@ -36,23 +36,23 @@ from almoner.validation.decisions.appeals import service as appeals
 _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
 
 
-class StatusPages(StatusBase):
+class StatusPages(StatusPagesBase):
     """The page of one application."""
 
     def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
         self._intake = intake
-        self._links = LinkPages(db, pages)
+        self._links = ResendLinkPages(db, pages)
         self._corrections = CorrectionPages(db, pages)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
             Route(f"/{STATUS_PAGE}", self.open_link, methods=["GET"]),
-            Route(f"/{STATUS_PAGE}/{{id}}", self.show, methods=["GET"]),
-            Route(f"/{STATUS_PAGE}/{{id}}/appeal", self.appeal, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}", self.status_page, methods=["GET"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/appeal", self.submit_appeal, methods=["POST"]),
             Route(f"/{STATUS_PAGE}/{{id}}/language", self.choose_language, methods=["POST"]),
-            Route(f"/{STATUS_PAGE}/{{id}}/documents", self.upload, methods=["POST"]),
+            Route(f"/{STATUS_PAGE}/{{id}}/documents", self.upload_document, methods=["POST"]),
             *self._corrections.routes(),
             *self._links.routes(),
         ]
@@ -66,35 +66,35 @@ class StatusPages(StatusBase):
                 raise LinkExpired(found)  # mailed when links had no end yet
             raise NotFound
         found, until = read
-        if until <= self._now() or not await self.is_current(found, until):
+        if until <= self._now() or not await self.is_link_current(found, until):
             raise LinkExpired(found)
         name = self._ids.text("validationsubmission", found)
         response = redirect_to(f"/{STATUS_PAGE}/{name}")
         # A second tab keeps the first one's visit: a new one would void the form that is open there.
-        visit = link_sessions.find_session(request, self._vault, STATUS_PAGE, found, name)
+        visit = link_sessions.find_link_session(request, self._vault, STATUS_PAGE, found, name)
         if (
             visit is None
             or visit.until is None
-            or not (self.is_unexpired(visit) and await self.is_current(found, visit.until))
+            or not (self.is_visit_unexpired(visit) and await self.is_link_current(found, visit.until))
         ):
-            visit = link_sessions.begin_session(self._vault, STATUS_PAGE, found, name, until)
+            visit = link_sessions.begin_link_session(self._vault, STATUS_PAGE, found, name, until)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     @render_errors
-    async def show(self, request: Request) -> Response:
+    async def status_page(self, request: Request) -> Response:
         """Where it stands."""
-        return await self.page(await self.load_visit(request))
+        return await self.render_status_page(await self.load_visit(request))
 
     @render_errors
-    async def appeal(self, request: Request) -> Response:
+    async def submit_appeal(self, request: Request) -> Response:
         """Ask for a second look."""
-        seen = await self.load_posting_visit(request)
+        seen = await self.load_visit_for_post(request)
         form = await request.form(**MAX_FORM)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         text = clean_text(str(form.get("text", "")), lines=True)
         if (problem := status.appeal_text_problem(text)) is not None:
-            return await self.page(seen, code=422, problems={"text": problem}, typed={"text": text})
+            return await self.render_status_page(seen, code=422, problems={"text": problem}, typed={"text": text})
         try:
             async with self.db.write() as tx:
                 held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
@@ -103,29 +103,31 @@ class StatusPages(StatusBase):
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
-            return await self.page(seen, late=True)
+            return await self.render_status_page(seen, late=True)
         return redirect_to(f"{seen.home}?did=appealed")
 
     @render_errors
     async def choose_language(self, request: Request) -> Response:
         """The language of the page, and of the mails from now on."""
-        seen = await self.load_posting_visit(request)
+        seen = await self.load_visit_for_post(request)
         form = await request.form(**MAX_FORM)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
-        chosen = view_models.offered_language(str(form.get("language", "")), self.views.pages.catalogues.offered)
+        chosen = view_models.find_offered_language(
+            str(form.get("language", "")), self.views.pages.catalogues.offered_languages
+        )
         if chosen is not None:
             async with self.db.write() as tx:
                 submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
                 await store.save_language(tx, Partner(submission.partner_id), seen.id, chosen)
                 if submission.agent_verification_id is not None:
-                    await agents.set_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
+                    await agents.set_preferred_language(tx, ALL_PARTNERS, submission.agent_verification_id, chosen)
                 await self._record(tx, seen, "application.language_chosen")
         return redirect_to(seen.home)
 
     @render_errors
-    async def upload(self, request: Request) -> Response:
+    async def upload_document(self, request: Request) -> Response:
         """Take one more document."""
-        seen = await self.load_posting_visit(request)
+        seen = await self.load_visit_for_post(request)
         received = await receive_upload(request)
         try:
             return await self._accept_upload(seen, received)
@@ -135,22 +137,24 @@ class StatusPages(StatusBase):
     async def _accept_upload(self, seen: StatusVisit, received: ReceivedUpload) -> Response:
         chosen: Kind | None = None
         try:
-            uploaded = received.open()
+            uploaded = received.get_uploaded_file()
             self.ensure_visit_csrf(seen, uploaded.fields.get(CSRF_FIELD))
             chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
             async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
                 assert isinstance(stored, StoredFile), "documents are stored"
                 held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
-                if chosen not in status.open_document_checks(held):
+                if chosen not in status.checks_accepting_documents(held):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
                 partner = Partner(held.partner_id)
                 checked = EvidenceTargets(held.validation_request_id, held.agent_verification_id)
                 await submission_documents.add_to_submission(tx, partner, held.id, checked, chosen, stored)
                 await self._record(tx, seen, "application.evidence_added")
         except InvalidState:
-            return await self.page(seen, late=True)
+            return await self.render_status_page(seen, late=True)
         except Problem as problem:
-            if (key := problem_key(problem)) is None:
+            if (key := upload_problem_key(problem)) is None:
                 raise
-            return await self.page(seen, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None)
+            return await self.render_status_page(
+                seen, code=422, problems={"file": key}, typed={"type": chosen} if chosen else None
+            )
         return redirect_to(f"{seen.home}?did=added")

@@ -17,7 +17,7 @@ from almoner.platform.pages import link_sessions
 from almoner.platform.pages.link_sessions import LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import status_views
-from almoner.validation.applications.form.form_session import FormBase, InvalidFormPost, LinkExpired
+from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, LinkExpired
 from almoner.validation.applications.form.status_views import ApplicationStatus, StatusViews
 from almoner.validation.applications.form.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
@@ -53,22 +53,22 @@ class StatusVisit:
         return f"/{STATUS_PAGE}/{self.name}"
 
 
-class StatusBase(FormBase):
+class StatusPagesBase(FormPagesBase):
     """What the pages of a sent application have in common."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         super().__init__(db, pages)
         self._status = StatusViews(pages)
 
-    async def is_current(self, submission_id: UUID, until: datetime) -> bool:
+    async def is_link_current(self, submission_id: UUID, until: datetime) -> bool:
         """Whether a link that ends then was mailed to the address that the application has now."""
         async with self.db.read() as tx:
-            corrected = await submissions.corrected_at(tx, submission_id)
+            corrected = await submissions.email_corrected_at(tx, submission_id)
         # Links know seconds alone.
         return corrected is None or until - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
-        return visit.until is not None and await self.is_current(submission_id, visit.until)
+        return visit.until is not None and await self.is_link_current(submission_id, visit.until)
 
     async def load_visit(self, request: Request) -> StatusVisit:
         """Of a browser that opened the link, or has sent the form. Raises NotFound, LinkExpired."""
@@ -77,11 +77,12 @@ class StatusBase(FormBase):
         if found is None:
             raise NotFound
         known = {
-            purpose: link_sessions.find_session(request, self._vault, purpose, found, name) for purpose in _PURPOSES
+            purpose: link_sessions.find_link_session(request, self._vault, purpose, found, name)
+            for purpose in _PURPOSES
         }
         by_link, by_form = known[STATUS_PAGE], known[BY_FORM]
-        sender = by_form is not None and self.is_unexpired(by_form)
-        if by_link is not None and self.is_unexpired(by_link) and await self._is_for_this_address(found, by_link):
+        sender = by_form is not None and self.is_visit_unexpired(by_form)
+        if by_link is not None and self.is_visit_unexpired(by_link) and await self._is_for_this_address(found, by_link):
             return StatusVisit(request, by_link, found, name, mailed=True, sender=sender)
         if by_form is not None and sender:
             return StatusVisit(request, by_form, found, name, mailed=False, sender=True)
@@ -89,25 +90,27 @@ class StatusBase(FormBase):
             raise LinkExpired(found)
         raise NotFound
 
-    async def load_posting_visit(self, request: Request) -> StatusVisit:
+    async def load_visit_for_post(self, request: Request) -> StatusVisit:
         """As ``seen``, of somebody who posts: what goes wrong is told in the application's language."""
         seen = await self.load_visit(request)
         async with self.db.read() as tx:
-            request.state.language = await status_views.language_of(tx, seen.id)
+            request.state.language = await status_views.application_language_of(tx, seen.id)
         return seen
 
     def ensure_visit_csrf(self, seen: StatusVisit, csrf: object) -> None:
         """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
-        if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.has_csrf_token(csrf)):
+        if not (link_sessions.is_same_origin(seen.request, self._origin) and seen.visit.matches_csrf_token(csrf)):
             raise InvalidFormPost
 
     async def _record(self, tx: Tx, seen: StatusVisit, action: str) -> None:
         """Keep what the applicant did."""
         submission = await submissions.get(tx, ALL_PARTNERS, seen.id)
         address = seen.request.client.host if seen.request.client else None
-        await audit.record(tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address)
+        await audit.record_entry(
+            tx, submission.partner_id, Actor("system", "applicant"), action, seen.name, address=address
+        )
 
-    async def page(
+    async def render_status_page(
         self,
         seen: StatusVisit,
         *,
@@ -121,14 +124,14 @@ class StatusBase(FormBase):
         ``late``: what was posted came from a page that stood open while something was decided.
         """
         async with self.db.read() as tx:
-            known: ApplicationStatus = await status_views.load_status(tx, seen.id)
+            known: ApplicationStatus = await status_views.load_application_status(tx, seen.id)
             registries = await status_views.correctable_registries(tx, known)
         seen.request.state.language = known.language  # what goes wrong later is told in it
-        asked = status_views.open_fields(known, sender=seen.sender, number=bool(registries))
+        asked = status_views.visible_field_names(known, sender=seen.sender, number=bool(registries))
         if problems and asked.isdisjoint(problems):
             code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
         notice = None if problems else _NOTICES.get(seen.request.query_params.get("did", ""))
-        return self._status.page(
+        return self._status.render_page(
             known,
             seen.home,
             seen.visit.csrf,

@@ -12,7 +12,7 @@ from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.pages.rendering import PageRenderer, isolated
+from almoner.platform.pages.rendering import PageRenderer, bidi_isolated
 from almoner.validation.applications.form import service, status, store
 from almoner.validation.applications.form.view_models import (
     FORMATS,
@@ -63,13 +63,13 @@ class ApplicationStatus:
     @property
     def state(self) -> status.State:
         """What is said first."""
-        return status.state_of(self.submission, self.appeal, self.missing)
+        return status.application_state_of(self.submission, self.appeal, self.missing)
 
     @property
     def unconfirmed_email(self) -> str | None:
         """The address that has yet to be confirmed; None where none has."""
-        agent, waits = self.submission.check_records.agent, self.submission.open or self.submission.resumed_by_appeal
-        return agent.email if waits and agent is not None and agent.unconfirmed else None
+        agent, waits = self.submission.check_records.agent, self.submission.open or self.submission.is_resumed_by_appeal
+        return agent.email if waits and agent is not None and agent.is_unconfirmed else None
 
     @property
     def partner(self) -> str:
@@ -77,14 +77,14 @@ class ApplicationStatus:
         return self.submission.check_records.configuration.display_name
 
 
-async def language_of(tx: Tx, submission_id: UUID) -> str:
+async def application_language_of(tx: Tx, submission_id: UUID) -> str:
     """The one that was chosen on the page, else the submission's. Raises NotFound."""
     if (found := await store.find_language(tx, ALL_PARTNERS, submission_id)) is None:
         raise NotFound
     return found
 
 
-async def load_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
+async def load_application_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
     """One application. Raises NotFound."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     partner = Partner(found.partner_id)
@@ -92,22 +92,22 @@ async def load_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
         found,
         await appeals.find_latest(tx, partner, found.id),
         await partners.get(tx, partner),
-        await submission_documents.list_of_submission(tx, partner, found.id),
-        await language_of(tx, found.id),
+        await submission_documents.list_by_submission(tx, partner, found.id),
+        await application_language_of(tx, found.id),
     )
 
 
 async def correctable_registries(tx: Tx, known: ApplicationStatus) -> Sequence[Registry]:
     """The registers that the number may be of; none where it is not corrected."""
-    if not submissions.may_correct_number(known.submission):
+    if not submissions.may_correct_registry_number(known.submission):
         return []
-    return await service.registries_of(tx, known.submission.country_code)
+    return await service.registries_of_country(tx, known.submission.country_code)
 
 
-def open_fields(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
+def visible_field_names(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
     """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
     asked = {
-        "file": bool(status.open_document_checks(known.submission)),
+        "file": bool(status.checks_accepting_documents(known.submission)),
         "text": status.may_appeal(known.submission, known.appeal),
         "email": sender and known.unconfirmed_email is not None,
         "registry": number,
@@ -122,7 +122,7 @@ class StatusViews:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    def page(
+    def render_page(
         self,
         known: ApplicationStatus,
         home: str,
@@ -143,28 +143,28 @@ class StatusViews:
         submission, language = known.submission, self._pages.language(known.language)
         names = {one.code: registry_name(one) for one in registries}
         values = self._values(known, names.get(typed.get("registry", ""), ""), sender=sender)
-        reported = {name: isolated(value) for name, value in values.items()}
-        kinds = status.open_document_checks(submission)
-        return self._pages.page(
+        reported = {name: bidi_isolated(value) for name, value in values.items()}
+        kinds = status.checks_accepting_documents(submission)
+        return self._pages.render_page(
             "application.html",
             language,
             status=code,
             face=branding_of(submission.check_records.configuration, known.account),
             home=home,
             csrf=csrf,
-            offered=language_choices(self._pages.catalogues.offered),
+            offered=language_choices(self._pages.catalogues.offered_languages),
             chosen_language=language.catalogue,
             state=known.state,
             state_icon=_ICONS[known.state],
             organisation=submission.organisation_name,
             sent=submission.created_at,
             missing=known.missing,
-            checks=[self._row(row) for row in status.checks_of(submission, known.appeal)],
+            checks=[self._row(row) for row in status.check_summaries_of(submission, known.appeal)],
             kinds=kinds,
             chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
             documents=self._documents(known, language),
             appeal=known.appeal,
-            appeal_name=self._pages.deployment.ids.optional("appeal", known.appeal.id if known.appeal else None),
+            appeal_name=self._pages.deployment.ids.text_or_none("appeal", known.appeal.id if known.appeal else None),
             may_appeal=status.may_appeal(submission, known.appeal),
             typed=typed,
             email=values["email"],
@@ -199,7 +199,7 @@ class StatusViews:
             "number": typed.get("number", asked.registry_number),
         }
 
-    def _row(self, row: status.CheckRow) -> dict[str, Any]:
+    def _row(self, row: status.CheckSummary) -> dict[str, Any]:
         return {
             "name": row.check,
             "standing": row.standing if row.was_evaluated else None,

@@ -12,13 +12,13 @@ from almoner.validation.applications.form.drafts import Draft, Handover
 from almoner.validation.applications.invites.domain import Invite
 
 
-async def find(tx: Tx, _scope: AllPartners, invite_id: UUID) -> Draft:
+async def get_draft(tx: Tx, _scope: AllPartners, invite_id: UUID) -> Draft:
     """What was answered so far; nothing yet where there is no draft."""
     answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
     return Draft() if answers is None else msgspec.convert(answers, Draft)
 
 
-async def save(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
+async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
     """Keep what was answered."""
     await tx.execute(
         """
@@ -39,7 +39,7 @@ async def delete_draft(tx: Tx, _scope: AllPartners, invite_id: UUID) -> None:
     await tx.execute("delete from application_draft where invite_id = $1", invite_id)
 
 
-async def delete_expired(tx: Tx, _scope: AllPartners, limit: int) -> int:
+async def delete_expired_drafts(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
     drafts = await tx.fetchval(
         """
@@ -77,7 +77,7 @@ _UNUSED_DOCUMENTS: Final = """
 """Documents of invites that no submission was made with."""
 
 
-async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next draft, mail or document is to be forgotten."""
     found: datetime | None = await tx.fetchval(
         f"""
@@ -109,7 +109,7 @@ async def find_handover(tx: Tx, _scope: AllPartners, handover_id: UUID) -> Hando
     return Handover(*row) if row else None
 
 
-async def list_application_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
+async def list_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
     """When mails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
@@ -118,14 +118,14 @@ async def list_application_handover_times(tx: Tx, _scope: AllPartners, invite_id
 ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def lock_address_sends(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
+async def lock_address_send_times(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
     """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(ADDRESS_SEND_TIMES, email, since)
     return [row["sent_at"] for row in rows]
 
 
-async def find_submission(tx: Tx, _scope: AllPartners, invite_id: UUID) -> tuple[UUID, datetime] | None:
+async def find_previous_submission(tx: Tx, _scope: AllPartners, invite_id: UUID) -> tuple[UUID, datetime] | None:
     """The submission that was made with an invite, and when; None before."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
@@ -161,7 +161,7 @@ async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language:
     )
 
 
-async def list_link_sends(tx: Tx, _scope: AllPartners, submission_id: UUID) -> list[datetime]:
+async def list_link_send_times(tx: Tx, _scope: AllPartners, submission_id: UUID) -> list[datetime]:
     """When the link to an application was mailed anew, lately."""
     found = await tx.fetchval(
         "select mailed_at from application_link where validation_submission_id = $1", submission_id
@@ -169,7 +169,7 @@ async def list_link_sends(tx: Tx, _scope: AllPartners, submission_id: UUID) -> l
     return list(found or ())
 
 
-async def save_link_sends(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
+async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
     """Keep when it was."""
     await tx.execute(
         """

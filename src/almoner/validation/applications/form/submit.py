@@ -12,7 +12,7 @@ import structlog
 from almoner.kit.errors import BadRequest, IncorrectParams, Problem
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.validation.applications.form import drafts, service, store
-from almoner.validation.applications.form.drafts import ApplicantDetails, Step
+from almoner.validation.applications.form.drafts import ApplicantDetails, FormStep
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite, InviteExpired, InviteInvalidState
@@ -47,7 +47,7 @@ RESUBMIT_WINDOW: Final = timedelta(minutes=10)
 class SubmissionRefused(Exception):
     """The submission was refused; ``key`` of what the applicant is told, ``step``: the one to look at again."""
 
-    def __init__(self, key: str, step: Step | None = None) -> None:
+    def __init__(self, key: str, step: FormStep | None = None) -> None:
         super().__init__(key)
         self.key = key
         self.step = step
@@ -112,7 +112,7 @@ def _submission_input(tx: Tx, application: Application, language: str) -> Submis
     person = draft.person or ApplicantDetails()
     return SubmissionInput(
         validation_invite_id=tx.ids.text("validationinvite", application.invite.id),
-        organisation_id=tx.ids.optional("organisation", draft.organisation),
+        organisation_id=tx.ids.text_or_none("organisation", draft.organisation),
         details=NonprofitInput(unlisted.name, unlisted.registry, unlisted.number, unlisted.website, unlisted.country)
         if unlisted is not None
         else None,
@@ -148,15 +148,15 @@ def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
     return f"{tx.links.pages}/{STATUS_PAGE}?token={token}"
 
 
-async def find_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
+async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
     """The submission that was made with an invite; None before."""
-    found = await store.find_submission(tx, ALL_PARTNERS, invite_id)
+    found = await store.find_previous_submission(tx, ALL_PARTNERS, invite_id)
     if found is None:
         return None
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
     return PreviousSubmission(*found, _next_url(invite, tx.ids.text("validationsubmission", found[0])))
 
 
-async def documents_of(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+async def list_invite_documents(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
     """What was handed in so far."""
-    return await submission_documents.list_of_invite(tx, invite)
+    return await submission_documents.list_by_invite(tx, invite)

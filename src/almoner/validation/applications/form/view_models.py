@@ -43,7 +43,7 @@ def registry_name(registry: Registry) -> str:
     return own if own == registry.english_name else f"{own} ({registry.english_name})"
 
 
-def endonym(tag: str) -> str:
+def native_language_name(tag: str) -> str:
     """A language's name in itself."""
     locale = Locale.parse(tag, sep="-")
     name = locale.get_display_name(locale) or tag
@@ -52,12 +52,12 @@ def endonym(tag: str) -> str:
 
 def language_choices(catalogues: Iterable[str]) -> list[tuple[str, str]]:
     """The languages that may be chosen, each with its name."""
-    return [(tag, endonym(tag)) for tag in catalogues]
+    return [(tag, native_language_name(tag)) for tag in catalogues]
 
 
-def offered_language(tag: str, catalogues: Iterable[str]) -> str | None:
+def find_offered_language(tag: str, catalogues: Iterable[str]) -> str | None:
     """The offered language of a tag that a form may have sent."""
-    return languages.nearest_offered(tag, list(catalogues)) if languages.is_language_tag(tag) else None
+    return languages.nearest_offered_language(tag, list(catalogues)) if languages.is_language_tag(tag) else None
 
 
 def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:

@@ -5,4 +5,4 @@ from typing import Final
 from almoner.platform.jobs.background_tasks import Schedule
 from almoner.validation.applications.invites import service
 
-schedules: Final = (Schedule("validation_invites.expire", service.next_expiry, service.expire),)
+schedules: Final = (Schedule("validation_invites.expire", service.next_expiry_at, service.record_expiries),)

@@ -25,9 +25,9 @@ routes = Routes("Validation invites")
 @routes.get("/v1/validation-invites", key=SECRET, scope="validation_invites:read")
 async def list_validation_invites(call: ApiCall, query: ValidationInvitesQuery) -> ListResponse[ValidationInviteOut]:
     """List validation invites, newest first."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page)
-    return call.listing(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: invite_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post("/v1/validation-invites", key=SECRET, scope="validation_invites:write", errors=(InvalidConfiguration,))

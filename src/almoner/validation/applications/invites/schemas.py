@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import BrowserAddress, LanguageTag
@@ -72,11 +72,11 @@ def invite_out(tx: Tx, invite: Invite) -> ValidationInviteOut:
     return ValidationInviteOut(
         id=tx.ids.text("validationinvite", invite.id),
         status=invite.status_at(tx.now),
-        hosted_config_id=tx.ids.optional("hostedconfiguration", invite.configuration_id),
+        hosted_config_id=tx.ids.text_or_none("hostedconfiguration", invite.configuration_id),
         redirect_url=invite.redirect_url,
         language=invite.language,
         url=f"{tx.links.pages}/{PAGE}?token={tx.vault.page_token(PAGE, invite.id)}",
         metadata=None if invite.metadata is None else dict(invite.metadata),
-        created_at=iso(invite.created_at),
-        expires_at=iso(invite.expires_at),
+        created_at=iso_timestamp(invite.created_at),
+        expires_at=iso_timestamp(invite.expires_at),
     )

@@ -83,7 +83,7 @@ async def get(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-def api_record(tx: Tx, invite: Invite) -> ValidationInviteOut:
+def build_api_record(tx: Tx, invite: Invite) -> ValidationInviteOut:
     """The invite as partners see it."""
     return schemas.invite_out(tx, invite)
 
@@ -105,8 +105,8 @@ async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
     return found
 
 
-async def lock_open(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
-    """The open invite of a submission about to be made, held until the transaction ends; ``complete`` it then.
+async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
+    """The open invite of a submission about to be made, held until the transaction ends; ``mark_completed`` it then.
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """
@@ -117,17 +117,17 @@ async def lock_open(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
     return held
 
 
-async def complete(tx: Tx, invite: Invite) -> None:
+async def mark_completed(tx: Tx, invite: Invite) -> None:
     """A submission was made with the invite, which the caller holds."""
-    if not await store.complete(tx, ALL_PARTNERS, invite.id):
+    if not await store.mark_completed(tx, ALL_PARTNERS, invite.id):
         raise InviteInvalidState
 
 
-async def expire(tx: Tx, limit: int = BATCH) -> int:
+async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
-    return await store.expire(tx, ALL_PARTNERS, limit)
+    return await store.record_expiries(tx, ALL_PARTNERS, limit)
 
 
-async def next_expiry(tx: Tx) -> datetime | None:
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open invite expires."""
-    return await store.next_expiry(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx, ALL_PARTNERS)

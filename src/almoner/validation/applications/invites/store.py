@@ -42,7 +42,7 @@ async def insert(tx: Tx, partner: Partner, new: Invite) -> None:
         new.created_at,
         new.expires_at,
     )
-    await counters.add_to_total(tx, partner, LIST, 1)
+    await counters.add_to_list_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
@@ -74,7 +74,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite]
     return [_invite(row) for row in rows], total
 
 
-async def complete(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
+async def mark_completed(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
     """Move an invite to complete; False when its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -84,7 +84,7 @@ async def complete(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
             """,
             invite_id,
             tx.now,
-            INVITE.sources_of("complete"),
+            INVITE.source_states_of("complete"),
         )
     )
 
@@ -100,12 +100,12 @@ with due as (
 """
 
 
-async def expire(tx: Tx, _scope: AllPartners, limit: int) -> int:
+async def record_expiries(tx: Tx, _scope: AllPartners, limit: int) -> int:
     """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
     return int(await tx.fetchval(EXPIRE, tx.now, limit))
 
 
-async def next_expiry(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the next open invite expires, or should have."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from validation_invite where status = 'open'")
     return found

@@ -18,19 +18,19 @@ from almoner.validation.applications.submission_documents import store
 BATCH: Final = 500
 
 
-async def delete_expired(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
+async def delete_expired_documents(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
-    due = await documents.lock_due(tx, limit)
-    ends = await store.list_outcomes(tx, ALL_PARTNERS, [one.id for one in due])
+    due = await documents.lock_due_for_retention(tx, limit)
+    ends = await store.list_evidence_outcomes(tx, ALL_PARTNERS, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
-        until = stored.keep_until(document.created_at, ends.get(document.id, []))
+        until = stored.retention_end(document.created_at, ends.get(document.id, []))
         if until is not None and until <= tx.now:
             await documents.delete(tx, ALL_PARTNERS, document.id)
         else:
             soon = tx.now + RETENTION_CHECK_INTERVAL  # by then an administrator may have set another term
             again[document.id] = soon if until is None else min(until, soon)
-    await documents.schedule_checks(tx, again)
+    await documents.schedule_retention_checks(tx, again)
     return len(due)
 
 
@@ -38,6 +38,9 @@ def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
     """The sweep, once a day."""
     return (
         Schedule(
-            "documents.forget_decided", documents.next_check, partial(delete_expired, stored), every=timedelta(days=1)
+            "documents.forget_decided",
+            documents.next_retention_check_at,
+            partial(delete_expired_documents, stored),
+            every=timedelta(days=1),
         ),
     )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.applications.documents import service as documents
@@ -26,9 +26,9 @@ def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumen
     """The answer for one document."""
     return ValidationSubmissionDocumentOut(
         id=tx.ids.text("validationsubmissiondocument", row.id),
-        validation_submission_id=tx.ids.optional("validationsubmission", row.validation_submission_id),
-        validation_invite_id=tx.ids.optional("validationinvite", row.validation_invite_id),
+        validation_submission_id=tx.ids.text_or_none("validationsubmission", row.validation_submission_id),
+        validation_invite_id=tx.ids.text_or_none("validationinvite", row.validation_invite_id),
         type=row.type,
         url=documents.download_url(tx, row.document),
-        created_at=iso(row.created_at),
+        created_at=iso_timestamp(row.created_at),
     )

@@ -18,7 +18,7 @@ from almoner.validation.applications.submission_documents.domain import Evidence
 from almoner.validation.applications.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
-from almoner.validation.applications.submission_documents.store import DocumentLink
+from almoner.validation.applications.submission_documents.store import SubmissionDocumentRecord
 from almoner.validation.requests import service as validation_requests
 
 TYPE: Final = "validationsubmissiondocument"
@@ -30,14 +30,14 @@ async def add_to_invite(tx: Tx, invite: Invite, kind: Kind, upload: StoredFile) 
     Raises what ``documents.store`` raises where there may be no more of them.
     """
     partner = Partner(invite.partner_id)
-    return await _store_document(tx, partner, kind, upload, await list_of_invite(tx, invite), invite_id=invite.id)
+    return await _store_document(tx, partner, kind, upload, await list_by_invite(tx, invite), invite_id=invite.id)
 
 
 async def add_to_submission(
     tx: Tx, partner: Partner, submission_id: UUID, checked: EvidenceTargets, kind: Kind, upload: StoredFile
 ) -> SubmissionDocument:
     """Hand a document in with a submission."""
-    held = await list_of_submission(tx, partner, submission_id)
+    held = await list_by_submission(tx, partner, submission_id)
     made = await _store_document(tx, partner, kind, upload, held, submission_id=submission_id)
     await _attach(tx, partner, checked, [made])
     return made
@@ -65,23 +65,23 @@ async def _store_document(
     submission_id: UUID | None = None,
 ) -> SubmissionDocument:
     document = await documents.store_document(tx, partner, upload, [one.document for one in held])
-    row = DocumentLink(tx.new_id(), partner.id, document.id, submission_id, invite_id, kind, tx.now)
+    row = SubmissionDocumentRecord(tx.new_id(), partner.id, document.id, submission_id, invite_id, kind, tx.now)
     await store.insert(tx, partner, row)
     return SubmissionDocument(row.id, partner.id, document, submission_id, invite_id, kind, row.created_at)
 
 
-async def list_of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
+async def list_by_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
     """Those of a submission, in the order they came, without deleted ones."""
-    return await _with_files(tx, partner, await store.list_of_submission(tx, partner, submission_id))
+    return await _with_files(tx, partner, await store.list_by_submission(tx, partner, submission_id))
 
 
-async def list_of_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
+async def list_by_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
     """Those of an invite, in the order they came, without deleted ones."""
     partner = Partner(invite.partner_id)
-    return await _with_files(tx, partner, await store.list_of_invite(tx, partner, invite.id))
+    return await _with_files(tx, partner, await store.list_by_invite(tx, partner, invite.id))
 
 
-async def _with_files(tx: Tx, partner: Partner, rows: Sequence[DocumentLink]) -> list[SubmissionDocument]:
+async def _with_files(tx: Tx, partner: Partner, rows: Sequence[SubmissionDocumentRecord]) -> list[SubmissionDocument]:
     files = {one.id: one for one in await documents.find_many(tx, partner, [row.document_id for row in rows])}
     return [
         SubmissionDocument(
@@ -105,32 +105,32 @@ async def assign_to_submission(
 
     ``named``: ids that were given; the answer is those of them that are no document of this invite.
     """
-    partner, held = Partner(invite.partner_id), await list_of_invite(tx, invite)
+    partner, held = Partner(invite.partner_id), await list_by_invite(tx, invite)
     await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)
     await _attach(tx, partner, checked, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
     return [text for text in named if text not in known]
 
 
-async def submission_of(tx: Tx, document_id: UUID) -> UUID | None:
+async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
-    return await store.submission_of(tx, ALL_PARTNERS, document_id)
+    return await store.find_submission_id(tx, ALL_PARTNERS, document_id)
 
 
-async def remove(tx: Tx, invite: Invite, document_id: UUID) -> bool:
+async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
     """Take a document back before it is sent; the caller holds the invite. Whether it was still there."""
-    found = next((one for one in await list_of_invite(tx, invite) if one.id == document_id), None)
+    found = next((one for one in await list_by_invite(tx, invite) if one.id == document_id), None)
     if found is not None:
         await documents.delete(tx, Partner(invite.partner_id), found.document.id)
     return found is not None
 
 
-async def delete_of_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
+async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete what was handed in with invites that have expired without a submission."""
-    for document_id in await store.list_of_unused_invites(tx, ALL_PARTNERS, invite_ids):
+    for document_id in await store.list_by_unused_invites(tx, ALL_PARTNERS, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 
-def api_record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
+def build_api_record(tx: Tx, document: SubmissionDocument) -> ValidationSubmissionDocumentOut:
     """The document as partners see it."""
     return schemas.document_out(tx, document)

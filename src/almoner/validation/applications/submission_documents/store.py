@@ -9,12 +9,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.validation.applications.documents.domain import Outcome
+from almoner.validation.applications.documents.domain import EvidenceOutcome
 from almoner.validation.applications.submission_documents.domain import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentLink:
+class SubmissionDocumentRecord:
     """A document without its file."""
 
     id: UUID
@@ -29,11 +29,11 @@ class DocumentLink:
 _COLUMNS: Final = "id, partner_id, document_id, validation_submission_id, validation_invite_id, type, created_at"
 
 
-def _row(record: Record) -> DocumentLink:
-    return DocumentLink(*record[:7])
+def _row(record: Record) -> SubmissionDocumentRecord:
+    return SubmissionDocumentRecord(*record[:7])
 
 
-async def insert(tx: Tx, partner: Partner, new: DocumentLink) -> None:
+async def insert(tx: Tx, partner: Partner, new: SubmissionDocumentRecord) -> None:
     """Store a new one."""
     await tx.execute(
         f"insert into validation_submission_document ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)",
@@ -57,17 +57,17 @@ where validation_invite_id = $2 and partner_id = $1 order by id
 """
 
 
-async def list_of_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[DocumentLink]:
+async def list_by_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocumentRecord]:
     """Those of a submission, in the order they came."""
     return [_row(record) for record in await tx.fetch(OF_SUBMISSION, partner.id, submission_id)]
 
 
-async def list_of_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[DocumentLink]:
+async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[SubmissionDocumentRecord]:
     """Those of an invite, in the order they came."""
     return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
 
 
-async def submission_of(tx: Tx, _scope: AllPartners, document_id: UUID) -> UUID | None:
+async def find_submission_id(tx: Tx, _scope: AllPartners, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
     found: UUID | None = await tx.fetchval(
         "select validation_submission_id from validation_submission_document where document_id = $1", document_id
@@ -96,11 +96,11 @@ where d.document_id = any($1::uuid[])
 """
 
 
-async def list_outcomes(
+async def list_evidence_outcomes(
     tx: Tx, _scope: AllPartners, document_ids: Sequence[UUID]
-) -> dict[UUID, list[tuple[Outcome, datetime]]]:
+) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
     """What became of all that these files are evidence for, and when, by file."""
-    found: dict[UUID, list[tuple[Outcome, datetime]]] = {}
+    found: dict[UUID, list[tuple[EvidenceOutcome, datetime]]] = {}
     for row in await tx.fetch(OUTCOMES, list(document_ids)):
         found.setdefault(row[0], []).append((row[1], row[2]))
     return found
@@ -119,7 +119,7 @@ async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], su
     )
 
 
-async def list_of_unused_invites(tx: Tx, _scope: AllPartners, invite_ids: Sequence[UUID]) -> list[UUID]:
+async def list_by_unused_invites(tx: Tx, _scope: AllPartners, invite_ids: Sequence[UUID]) -> list[UUID]:
     """The files, not deleted yet, of invites that no submission was made with."""
     rows = await tx.fetch(
         """

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "submissions.answered",
         "A submission is answered within 15 minutes of the end of its last check",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_submissions.evaluate",
@@ -31,7 +31,7 @@ checks: Final = (
         """,
         "validationsubmission",
     ),
-    Check(
+    ConsistencyCheck(
         "submissions.answers_are_told",
         "Each answer of the last 80 days was told to the partner once",
         "Somebody wrote to the tables: compare with the last good backup",
@@ -56,7 +56,7 @@ checks: Final = (
         where a.n is distinct from t.n
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "submissions.lead_to_organisations",
         "A submission that succeeded leads to an organisation: that of its validation request where it had one",
         "Somebody wrote to the tables: compare with the last good backup",

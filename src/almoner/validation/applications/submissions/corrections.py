@@ -18,20 +18,20 @@ from almoner.validation.applications.submissions import (
     submission_evaluation,
 )
 from almoner.validation.applications.submissions.domain import Submission
-from almoner.validation.applications.submissions.requirements import may_correct_number
+from almoner.validation.applications.submissions.requirements import may_correct_registry_number
 from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
 
-async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
     """Verify the applicant at another address; told as a change. None where limits forbid one more mail.
 
     Raises NotFound, InvalidState.
     """
     held = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = held.check_records.agent
-    if not ((held.open or held.resumed_by_appeal) and agent is not None and agent.unconfirmed):
+    if not ((held.open or held.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
     made = await agents.correct_email(tx, Partner(held.partner_id), agent.id, email)
     if made is None:
@@ -40,7 +40,9 @@ async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str)
     return await _emit_updated(tx, held)
 
 
-async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str) -> Submission:
+async def correct_registry_number(
+    tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, given: str
+) -> Submission:
     """Look the nonprofit up by another register or number; told as a change.
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
@@ -51,12 +53,12 @@ async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_nam
         # What rests on the request, or decides it, at this moment is waited for, and seen below.
         await validation_requests.lock_exclusively(tx, request_id)
     held = await submission_evaluation.get_for_update(tx, scope, submission_id)
-    if held.validation_request_id is None or not may_correct_number(held):
+    if held.validation_request_id is None or not may_correct_registry_number(held):
         raise domain.InvalidState("its number is corrected no more")
-    await validation_requests.correct_number(
+    await validation_requests.correct_registry_number(
         tx, Partner(held.partner_id), held.validation_request_id, registry_name, given
     )
-    await store.add_words(tx, held.id, search_text.number_text(given))
+    await store.add_search_words(tx, held.id, search_text.number_search_text(given))
     return await _emit_updated(tx, held)
 
 

@@ -17,7 +17,7 @@ from almoner.validation.applications.submissions import service
 from almoner.validation.applications.submissions.domain import InvalidState
 
 
-def ensure_may_upload(kind: KeyKind, invite: str | None) -> None:
+def ensure_key_may_upload(kind: KeyKind, invite: str | None) -> None:
     """A publishable key uploads what belongs to an invite, and nothing else (settled 2). Raises Forbidden."""
     if kind is KeyKind.PUBLISHABLE and invite is None:
         raise Forbidden("a publishable key uploads documents of an open validation invite alone")

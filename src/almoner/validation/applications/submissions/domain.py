@@ -208,20 +208,20 @@ class Submission:
         return self.status in ("pending", "processed")
 
     @property
-    def resumed_by_appeal(self) -> bool:
+    def is_resumed_by_appeal(self) -> bool:
         """Whether an appeal has reversed its answer, and what was not looked at before has yet to end."""
         appeal = self.check_records.appeal
         return appeal is not None and appeal.status == "reversed" and not appeal.completed
 
     @property
-    def appealed(self) -> bool:
+    def has_open_appeal(self) -> bool:
         """Whether an appeal against its answer is open."""
         return self.check_records.appeal is not None and self.check_records.appeal.status == "open"
 
     @property
     def accepts_documents(self) -> bool:
         """Whether somebody looks at what is handed in: before the answer, and for an appeal."""
-        return self.open or self.appealed
+        return self.open or self.has_open_appeal
 
     @property
     def applicant(self) -> Applicant:
@@ -233,7 +233,7 @@ class Submission:
         self, status: SubmissionStatus, reasons: Mapping[str, object] | None, now: datetime
     ) -> "Submission":
         """In another state. ``reasons``: of a failure, and of nothing else. Raises InvalidState."""
-        if not SUBMISSION.allows(self.status, status):
+        if not SUBMISSION.allows_transition(self.status, status):
             raise InvalidState(f"the validation submission is {self.status} and cannot become {status}")
         return replace(self, status=status, failure_reasons=reasons, processed_at=now)
 
@@ -252,7 +252,7 @@ def check_statuses(submission: Submission) -> dict[Check, CheckStatus]:
     return own | {check: "passed" for check in submission.overridden_checks if check in own}
 
 
-def status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionStatus:
+def submission_status_of(standings: Mapping[Check, CheckStatus]) -> SubmissionStatus:
     """The one answer: none while a check runs, failed by any that failed, undecided by any that cannot tell."""
     found = set(standings.values())
     if "pending" in found:

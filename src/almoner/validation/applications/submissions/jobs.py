@@ -23,30 +23,30 @@ from almoner.validation.requests.domain import DECIDED, RequestDecided
 async def evaluate(work: JobContext, job: Job) -> Result:
     """Evaluate one submission. A second run finds it answered."""
     async with work.db.write() as tx:
-        await submission_evaluation.evaluate(tx, UUID(job.payload["submission"]))
+        await submission_evaluation.evaluate_submission(tx, UUID(job.payload["submission"]))
     return JobDone()
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    decided = [msgspec.convert(event.record(), RequestDecided).request for event in events]
-    await service.propagate_request_decisions(tx, decided)
+    decided = [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
+    await service.evaluate_after_request_decisions(tx, decided)
 
 
 async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Configurations were changed."""
     for event in events:
-        reported = msgspec.convert(event.record(), ConfigurationChanged)
-        await service.propagate_configuration_change(tx, Partner(reported.partner), reported.configuration)
+        reported = msgspec.convert(event.event_data(), ConfigurationChanged)
+        await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
 def _reaction_of(check: Check, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
     """Something became of checks; their events carry their records."""
 
     async def react(tx: Tx, events: Sequence[Event]) -> None:
-        records: list[Any] = [event.record() for event in events]
+        records: list[Any] = [event.event_data() for event in events]
         named = [tx.ids.parse(type_, record["id"]) for record in records]
-        await service.propagate_check_results(tx, check, list(dict.fromkeys(one for one in named if one)))
+        await service.evaluate_after_check_results(tx, check, list(dict.fromkeys(one for one in named if one)))
 
     return react
 

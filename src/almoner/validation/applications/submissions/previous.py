@@ -30,7 +30,7 @@ class PreviousApplications:
     more: bool
 
 
-async def find(
+async def find_previous_applications(
     tx: Tx, partner: Partner, query: str | None, organisation_ids: Sequence[str], request_ids: Sequence[str]
 ) -> PreviousApplications:
     """What the partner's applicants applied for, newest first. Raises IncorrectParams for malformed ids."""
@@ -40,5 +40,5 @@ async def find(
     if wrong:
         raise IncorrectParams(*wrong)
     words = search_text.search_words_of(query)
-    rows = await store_previous.list_previous(tx, partner, organisations, requests, words, _MOST + 1)
+    rows = await store_previous.list_previous_applications(tx, partner, organisations, requests, words, _MOST + 1)
     return PreviousApplications([PreviousApplication(*row) for row in rows[:_MOST]], len(rows) > _MOST)

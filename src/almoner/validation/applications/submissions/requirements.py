@@ -79,7 +79,7 @@ class Requirement:
 
 def requirements_of(submission: Submission) -> list[Requirement]:
     """All that is missing, in the order of the checks; empty when nobody outside must act."""
-    if not (submission.open or submission.resumed_by_appeal):
+    if not (submission.open or submission.is_resumed_by_appeal):
         return []
     looks = {
         "validation_request": _of_nonprofit,
@@ -103,7 +103,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
     # What the scanner has refused nobody can look at.
     if any(one.deleted_at is None and one.scan_status != "rejected" for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
-    correctable = may_correct_number(submission)
+    correctable = may_correct_registry_number(submission)
     return [
         Requirement(
             "validation_request",
@@ -120,7 +120,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
     ]
 
 
-def may_correct_number(submission: Submission) -> bool:
+def may_correct_registry_number(submission: Submission) -> bool:
     """Whether its number may be the reason why nobody has decided, and is the applicant's alone to correct."""
     request, evaluated = submission.check_records.request, submission.check_records.pending_review
     if not submission.open or request is None or evaluated is None or request.status != "pending":
@@ -157,7 +157,7 @@ def _of_agent(submission: Submission) -> list[Requirement]:
     agent = submission.check_records.agent
     if agent is None:
         return []
-    if agent.unconfirmed:
+    if agent.is_unconfirmed:
         # A link that was mailed anew, as after an appeal, asks from then on.
         since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
         return [_mailed("confirmation", "applicant", since, agent.expires_at)]

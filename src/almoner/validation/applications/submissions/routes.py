@@ -40,7 +40,7 @@ from almoner.validation.applications.submissions.schemas_documents import (
     SubmissionsOrganisationsQuery,
     ValidationSubmissionDocumentIn,
     ValidationSubmissionDocumentsQuery,
-    organisations_out,
+    previous_applications_out,
 )
 from almoner.validation.applications.submissions.schemas_in import (
     ValidationSubmissionIn,
@@ -59,9 +59,9 @@ async def list_validation_submissions(
     call: ApiCall, query: ValidationSubmissionsQuery
 ) -> ListResponse[ValidationSubmissionOut]:
     """List validation submissions."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
-    return call.listing(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: submission_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.post(
@@ -121,8 +121,8 @@ async def list_validation_submission_documents(
 ) -> ListResponse[ValidationSubmissionDocumentOut]:
     """List the documents of a validation submission, in one page."""
     found = await service.get(call.tx, call.partner, id)
-    rows = await submission_documents.list_of_submission(call.tx, call.partner, found.id)
-    return call.whole_list(rows, lambda row: submission_documents.api_record(call.tx, row), query)
+    rows = await submission_documents.list_by_submission(call.tx, call.partner, found.id)
+    return call.unpaged_list_response(rows, lambda row: submission_documents.build_api_record(call.tx, row), query)
 
 
 @routes.post(
@@ -147,7 +147,7 @@ async def create_validation_submission_document(
     A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
     documents of open invites alone.
     """
-    document_uploads.ensure_may_upload(call.caller.kind, body.validation_invite_id)
+    document_uploads.ensure_key_may_upload(call.caller.kind, body.validation_invite_id)
     if body.validation_invite_id is not None:
         made = await document_uploads.upload_to_invite(
             call.tx, call.partner, body.validation_invite_id, body.type, upload
@@ -155,7 +155,7 @@ async def create_validation_submission_document(
     else:
         named = body.validation_submission_id or ""
         made = await document_uploads.upload_to_submission(call.tx, call.partner, named, body.type, upload)
-    return submission_documents.api_record(call.tx, made)
+    return submission_documents.build_api_record(call.tx, made)
 
 
 @routes.get("/v1/validation-submissions-organisations", key=SECRET, scope="validation_submissions:read")
@@ -163,7 +163,7 @@ async def find_validation_submissions_organisations(
     call: ApiCall, query: SubmissionsOrganisationsQuery
 ) -> SubmissionsOrganisationsOut:
     """Find earlier applications of the same nonprofit: by words, by organisation or by validation request."""
-    found = await previous.find(
+    found = await previous.find_previous_applications(
         call.tx, call.partner, query.query, query.organisation_ids, query.validation_request_ids
     )
-    return organisations_out(call.tx, found)
+    return previous_applications_out(call.tx, found)

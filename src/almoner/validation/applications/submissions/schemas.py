@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
@@ -177,17 +177,17 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
     return ValidationSubmissionOut(
         id=ids.text("validationsubmission", one.id),
         status=one.status,
-        validation_invite_id=ids.optional("validationinvite", one.validation_invite_id),
-        organisation_id=ids.optional("organisation", one.organisation_id),
+        validation_invite_id=ids.text_or_none("validationinvite", one.validation_invite_id),
+        organisation_id=ids.text_or_none("organisation", one.organisation_id),
         organisation_name=known.name if known else one.organisation_name,
         organisation=SubmissionOrganisationOut(known.name, known.country_code) if known else None,
-        validation_request_id=ids.optional("validationrequest", one.validation_request_id),
+        validation_request_id=ids.text_or_none("validationrequest", one.validation_request_id),
         validation_request=_request_out(tx, one),
-        monitoring_subscription_id=ids.optional("monitoringsubscription", one.monitoring_subscription_id),
+        monitoring_subscription_id=ids.text_or_none("monitoringsubscription", one.monitoring_subscription_id),
         monitoring=_monitoring_out(tx, one),
-        eligibility_subscription_id=ids.optional("eligibilitysubscription", one.eligibility_subscription_id),
+        eligibility_subscription_id=ids.text_or_none("eligibilitysubscription", one.eligibility_subscription_id),
         eligibility=_eligibility_out(tx, one),
-        agent_verification_id=ids.optional("agentverification", one.agent_verification_id),
+        agent_verification_id=ids.text_or_none("agentverification", one.agent_verification_id),
         agent_verification=_agent_out(tx, one),
         configuration=SubmissionConfigurationOut(
             ids.text("hostedconfiguration", one.configuration_id), one.check_records.configuration.name
@@ -199,8 +199,8 @@ def submission_out(tx: Tx, one: Submission) -> ValidationSubmissionOut:
         else msgspec.convert(one.failure_reasons, FailureReasonsOut),
         requirements=[_requirement_out(missing) for missing in requirements_of(one)],
         appeal=_appeal_out(tx, one),
-        processed_at=iso_or_none(one.processed_at),
-        created_at=iso(one.created_at),
+        processed_at=iso_timestamp_or_none(one.processed_at),
+        created_at=iso_timestamp(one.created_at),
     )
 
 
@@ -219,8 +219,8 @@ def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | No
     return SubmissionValidationRequestOut(
         tx.ids.text("validationrequest", request.id),
         request.details.name,
-        iso_or_none(request.accepted_at),
-        iso_or_none(request.rejected_at),
+        iso_timestamp_or_none(request.accepted_at),
+        iso_timestamp_or_none(request.rejected_at),
         list(request.organisation_types),
     )
 
@@ -228,13 +228,13 @@ def _request_out(tx: Tx, one: Submission) -> SubmissionValidationRequestOut | No
 def _monitoring_out(tx: Tx, one: Submission) -> SubmissionMonitoringOut | None:
     if (found := one.check_records.monitoring) is None:
         return None
-    return SubmissionMonitoringOut(found.status, monitoring.api_record(tx, found).results)
+    return SubmissionMonitoringOut(found.status, monitoring.build_api_record(tx, found).results)
 
 
 def _eligibility_out(tx: Tx, one: Submission) -> SubmissionEligibilityOut | None:
     if (found := one.check_records.eligibility) is None:
         return None
-    return SubmissionEligibilityOut(found.status, eligibility.api_record(tx, found).results)
+    return SubmissionEligibilityOut(found.status, eligibility.build_api_record(tx, found).results)
 
 
 def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None:
@@ -255,7 +255,7 @@ def _agent_out(tx: Tx, one: Submission) -> SubmissionAgentVerificationOut | None
 def _appeal_out(tx: Tx, one: Submission) -> SubmissionAppealOut | None:
     if (appeal := one.check_records.appeal) is None:
         return None
-    return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso(appeal.due_at))
+    return SubmissionAppealOut(tx.ids.text("appeal", appeal.id), appeal.status, iso_timestamp(appeal.due_at))
 
 
 def _requirement_out(missing: Requirement) -> RequirementOut:
@@ -265,8 +265,8 @@ def _requirement_out(missing: Requirement) -> RequirementOut:
         missing.source,
         missing.message,
         list(missing.accepted),
-        iso(missing.since),
-        iso_or_none(missing.due),
+        iso_timestamp(missing.since),
+        iso_timestamp_or_none(missing.due),
         missing.registry_name,
         missing.registry_number,
     )

@@ -59,15 +59,15 @@ class SubmissionsOrganisationsOut(ResponseRecord, object_name="validation_submis
     has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
 
 
-def organisations_out(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsOut:
+def previous_applications_out(tx: Tx, found: PreviousApplications) -> SubmissionsOrganisationsOut:
     """The answer."""
     return SubmissionsOrganisationsOut(
         results=[
             EarlierApplicationOut(
                 one.name,
-                tx.ids.optional("organisation", one.organisation_id),
+                tx.ids.text_or_none("organisation", one.organisation_id),
                 tx.ids.text("validationsubmission", one.validation_submission_id),
-                tx.ids.optional("validationrequest", one.validation_request_id),
+                tx.ids.text_or_none("validationrequest", one.validation_request_id),
             )
             for one in found.results
         ],

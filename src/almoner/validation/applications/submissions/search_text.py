@@ -5,26 +5,26 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.ids import Ids
-from almoner.nonprofits.organisations.domain import search_terms, search_text
+from almoner.nonprofits.organisations.domain import extract_search_terms, normalise_search_text
 
 _NEVER: Final = "?"
 """In no searched text: what a query without any word finds."""
 
 
-def text_of(names: Iterable[str], number: str | None) -> str:
+def search_text_of(names: Iterable[str], number: str | None) -> str:
     """The words of a submission, each name once: whatever the nonprofit is called, and its number."""
-    return " ".join(filter(None, (*dict.fromkeys(map(search_text, names)), number_text(number))))
+    return " ".join(filter(None, (*dict.fromkeys(map(normalise_search_text, names)), number_search_text(number))))
 
 
-def number_text(number: str | None) -> str:
+def number_search_text(number: str | None) -> str:
     """A number as it was given and in one piece: ``85-0196605`` is found as ``850196605``, too."""
-    stated = search_text(number)
+    stated = normalise_search_text(number)
     return " ".join(dict.fromkeys((stated, stated.replace(" ", ""))))
 
 
 def search_words_of(query: str | None) -> tuple[str, ...]:
     """The words that must all be there; none where nothing is asked."""
-    return (search_terms(query) or (_NEVER,)) if query else ()
+    return (extract_search_terms(query) or (_NEVER,)) if query else ()
 
 
 def parse_ids(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:

@@ -47,7 +47,9 @@ from almoner.validation.applications.submissions.domain import (
 )
 from almoner.validation.applications.submissions.requirements import Requirement as Requirement
 from almoner.validation.applications.submissions.requirements import RequirementCode as RequirementCode
-from almoner.validation.applications.submissions.requirements import may_correct_number as may_correct_number
+from almoner.validation.applications.submissions.requirements import (
+    may_correct_registry_number as may_correct_registry_number,
+)
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.applications.submissions.start_checks import CheckSubject
@@ -103,9 +105,9 @@ async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission
     about = await _find_nonprofit(tx, partner, asked, configuration)
     new = await _start_submission(tx, partner, asked, configuration, about, invite)
     given = asked.details.registry_number if asked.details else None
-    await store.insert(tx, partner, new, search_text.text_of(about.names, given or about.number))
+    await store.insert(tx, partner, new, search_text.search_text_of(about.names, given or about.number))
     if invite is not None:
-        await invites.complete(tx, invite)
+        await invites.mark_completed(tx, invite)
         open_request = about.request.id if about.request is not None and about.organisation is None else None
         checked = EvidenceTargets(open_request, new.agent_verification_id)
         if unknown := await submission_documents.assign_to_submission(tx, invite, new.id, checked, asked.documents):
@@ -113,7 +115,7 @@ async def create(tx: Tx, partner: Partner, asked: SubmissionInput) -> Submission
                 *(f"body.documentIds '{text[:100]}' names no document of the invite" for text in unknown)
             )
     made = await get(tx, partner, new.id)
-    await outbox.emit(tx, partner.id, domain.CREATED, api_record(tx, made))
+    await outbox.emit(tx, partner.id, domain.CREATED, build_api_record(tx, made))
     await enqueue_evaluations(tx, [made.id])
     return made
 
@@ -129,7 +131,7 @@ async def _load_invite_and_configuration(
         named = tx.ids.parse("validationinvite", asked.validation_invite_id)
         if named is None:
             raise InviteNotFound(f"body.validationInviteId '{asked.validation_invite_id[:100]}' names no invite")
-        invite = await invites.lock_open(tx, partner, named)
+        invite = await invites.lock_open_invite(tx, partner, named)
         if invite.configuration_id is not None:
             return invite, await configurations.get(tx, partner, invite.configuration_id)
     if asked.configuration_id is not None:
@@ -312,12 +314,12 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
     return await loader.load_submissions(tx, partner, rows), total
 
 
-def api_record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
+def build_api_record(tx: Tx, submission: Submission) -> ValidationSubmissionOut:
     """The submission as partners see it."""
     return schemas.submission_out(tx, submission)
 
 
-async def overturn(
+async def apply_appeal_reversal(
     tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, passed: Collection[Check]
 ) -> Submission:
     """A failed one comes to something else after all, as an appeal has shown, or has failed by something else.
@@ -336,46 +338,50 @@ async def overturn(
     return await submission_evaluation.update_failure_reasons(tx, held)
 
 
-async def correct_address(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
+async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
     """Verify the applicant at another address; None where limits forbid a mail. Raises NotFound, InvalidState."""
-    return await corrections.correct_address(tx, scope, submission_id, email)
+    return await corrections.correct_email(tx, scope, submission_id, email)
 
 
-async def correct_number(tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str) -> Submission:
+async def correct_registry_number(
+    tx: Tx, scope: Scope, submission_id: UUID, registry_name: str, number: str
+) -> Submission:
     """Look the nonprofit up by another register or number.
 
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
-    return await corrections.correct_number(tx, scope, submission_id, registry_name, number)
+    return await corrections.correct_registry_number(tx, scope, submission_id, registry_name, number)
 
 
-async def corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
+async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last: what was mailed before went to somebody else."""
-    return await store.corrected_at(tx, ALL_PARTNERS, submission_id)
+    return await store.email_corrected_at(tx, ALL_PARTNERS, submission_id)
 
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Have submissions evaluated after the commit, each once."""
-    await queue.enqueue_all(tx, [NewJob(EVALUATE, {"submission": str(one)}, unique=str(one)) for one in submission_ids])
+    await queue.enqueue_jobs(
+        tx, [NewJob(EVALUATE, {"submission": str(one)}, unique=str(one)) for one in submission_ids]
+    )
 
 
-async def propagate_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
+async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
     """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
-    await enqueue_evaluations(tx, await store.find_by_checks(tx, ALL_PARTNERS, check, ids))
+    await enqueue_evaluations(tx, await store.list_by_checks(tx, ALL_PARTNERS, check, ids))
 
 
-async def propagate_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
+async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
-    for submission_id in await store.lock_failed_of_requests(tx, ALL_PARTNERS, request_ids):
+    for submission_id in await store.lock_failed_by_requests(tx, ALL_PARTNERS, request_ids):
         await submission_evaluation.set_organisation(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
-    await propagate_check_results(tx, "validation_request", request_ids)
+    await evaluate_after_check_results(tx, "validation_request", request_ids)
 
 
-async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration asks for something else: what it could not decide may be decided now."""
-    await enqueue_evaluations(tx, await store.find_undecided(tx, partner, configuration_id))
+    await enqueue_evaluations(tx, await store.list_undecided(tx, partner, configuration_id))
 
 
 async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
@@ -395,6 +401,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.oldest_erasable(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.oldest_erasable_time(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -91,7 +91,7 @@ async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) ->
         new.partner_fields,
         new.created_at,
     )
-    await counters.add_to_total(tx, partner, LIST, 1)
+    await counters.add_to_list_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
@@ -125,7 +125,7 @@ async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> 
             moved.processed_at,
             tx.now,
             before,
-            SUBMISSION.sources_of(moved.status),
+            SUBMISSION.source_states_of(moved.status),
         )
     )
 
@@ -135,7 +135,7 @@ async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) 
     await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
 
-async def set_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
+async def set_failure_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
     """Why a locked one, which has failed, fails now."""
     await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
 
@@ -153,7 +153,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
     )
 
 
-async def lock_failed_of_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+async def lock_failed_by_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """Those that failed before these requests were accepted, held until the transaction ends."""
     rows = await tx.fetch(
         """
@@ -166,7 +166,9 @@ async def lock_failed_of_requests(tx: Tx, _: AllPartners, request_ids: Sequence[
     return [row["id"] for row in rows]
 
 
-async def list_organisations(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
+async def list_organisations_by_submission(
+    tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]
+) -> dict[UUID, Organisation]:
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(
         """
@@ -216,14 +218,14 @@ async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: U
     )
 
 
-async def add_words(tx: Tx, submission_id: UUID, words: str) -> None:
+async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
     """Have a locked one found by these words, too."""
     await tx.execute(
         "update validation_submission set search_name = search_name || ' ' || $2 where id = $1", submission_id, words
     )
 
 
-async def with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> set[UUID]:
+async def list_with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
     rows = await tx.fetch(
         """
@@ -252,7 +254,7 @@ async def with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Sequenc
     return {row["id"] for row in rows}
 
 
-async def corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> datetime | None:
+async def email_corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last; None where it never was."""
     found: datetime | None = await tx.fetchval(
         """
@@ -264,7 +266,9 @@ async def corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> datetime 
     return found
 
 
-async def list_question_times(tx: Tx, _: AllPartners, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+async def list_representation_request_times(
+    tx: Tx, _: AllPartners, verification_ids: Sequence[UUID]
+) -> dict[UUID, datetime]:
     """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
     rows = await tx.fetch(
         """
@@ -297,7 +301,7 @@ _OF_CHECK: Final = {
 }
 
 
-async def find_by_checks(tx: Tx, _: AllPartners, check: str, ids: Sequence[UUID]) -> list[UUID]:
+async def list_by_checks(tx: Tx, _: AllPartners, check: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that have not ended of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""
@@ -309,7 +313,7 @@ async def find_by_checks(tx: Tx, _: AllPartners, check: str, ids: Sequence[UUID]
     return [row["id"] for row in rows]
 
 
-async def find_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
+async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
     """The processed submissions of a configuration: what it asks of them may have changed."""
     rows = await tx.fetch(
         """
@@ -331,7 +335,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
     rows = await tx.fetch(
         f"""

@@ -26,7 +26,7 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
 What an appeal has taken up may take longer, and its end is to be told."""
 
 
-async def oldest_erasable(tx: Tx, _: AllPartners, ended: EndState, appealed_until: datetime) -> datetime | None:
+async def oldest_erasable_time(tx: Tx, _: AllPartners, ended: EndState, appealed_until: datetime) -> datetime | None:
     """When the first of those ended of which something personal is still here."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until

@@ -22,7 +22,7 @@ order by s.id desc
 """
 
 
-async def list_previous(
+async def list_previous_applications(
     tx: Tx,
     partner: Partner,
     organisation_ids: Sequence[UUID] | None,

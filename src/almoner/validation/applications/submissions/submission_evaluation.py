@@ -31,7 +31,7 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submissio
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 
 
-async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
+async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     """Give the answer if every check has ended; None where there is nothing to do: a second run does nothing."""
     try:
         held = await get_for_update(tx, ALL_PARTNERS, submission_id)
@@ -41,17 +41,17 @@ async def evaluate(tx: Tx, submission_id: UUID) -> Submission | None:
         return None
     await set_organisation(tx, held)
     standings = domain.check_statuses(held)
-    status = domain.status_of(standings)
+    status = domain.submission_status_of(standings)
     if status == held.status or status == "pending":
         return None
-    reasons = failure_reasons(tx, held) if status == "failed" else None
+    reasons = failure_reasons_of(tx, held) if status == "failed" else None
     return await apply_transition(tx, held, held.with_status(status, reasons, tx.now))
 
 
 async def set_organisation(tx: Tx, held: Submission) -> None:
     """Keep the organisation of one that is held, once its details have proved valid: it is found by that, too."""
     if (known := held.check_records.organisation) is not None:
-        await store.set_organisation(tx, held.id, known.id, search_text.text_of([known.name], None))
+        await store.set_organisation(tx, held.id, known.id, search_text.search_text_of([known.name], None))
 
 
 async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submission:
@@ -66,8 +66,8 @@ async def apply_transition(tx: Tx, held: Submission, new: Submission) -> Submiss
 
 async def update_failure_reasons(tx: Tx, held: Submission) -> Submission:
     """A failed one, held, fails by what an appeal had taken up: why it does so now is told as a change."""
-    new = replace(held, failure_reasons=failure_reasons(tx, held))
-    await store.set_reasons(tx, new.id, new.failure_reasons or {})
+    new = replace(held, failure_reasons=failure_reasons_of(tx, held))
+    await store.set_failure_reasons(tx, new.id, new.failure_reasons or {})
     await _emit_changed(tx, new)
     return new
 
@@ -80,7 +80,7 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
     return reported
 
 
-def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
+def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
     """By failed check why it failed, in the form of the wire (settled 6)."""
     found: dict[str, Any] = {}
     known = submission.check_records
@@ -90,9 +90,9 @@ def failure_reasons(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "agent_verification" and known.agent is not None:
             found[check] = {"rejectionReasonCode": known.agent.rejection_code}
         elif check == "compliance" and known.monitoring is not None:
-            found[check] = {"results": monitoring.api_record(tx, known.monitoring).results}
+            found[check] = {"results": monitoring.build_api_record(tx, known.monitoring).results}
         elif check == "eligibility" and known.eligibility is not None:
-            record = eligibility.api_record(tx, known.eligibility)
+            record = eligibility.build_api_record(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain

@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "appeals.decided_in_time",
         "An appeal is decided within ten business days",
         "Have an operator decide it who did not decide first: docs/runbooks/reviews.md",
         "select id from appeal where status = 'open' and due_at < (select at from moment)",
         "appeal",
     ),
-    Check(
+    ConsistencyCheck(
         "appeals.open_are_asked",
         "An open appeal waits in the queue of reviews, and its submission has failed",
         "Somebody wrote to the tables: compare `state_change` of submission and appeal with review_decision",
@@ -27,7 +27,7 @@ checks: Final = (
         """,
         "appeal",
     ),
-    Check(
+    ConsistencyCheck(
         "appeals.decided_by_their_reviews",
         "What an appeal came to is what its reviewer decided, and no first decider decided it",
         "Compare review_decision with the appeal: one of the two was not written by the service",
@@ -42,7 +42,7 @@ checks: Final = (
         """,
         "appeal",
     ),
-    Check(
+    ConsistencyCheck(
         "appeals.reversed_are_followed",
         "The validation request that a reversed appeal let through is accepted",
         "See `state_change` of the record for when it moved, and the appeal's review for who decided",
@@ -53,7 +53,7 @@ checks: Final = (
         """,
         "appeal",
     ),
-    Check(
+    ConsistencyCheck(
         "appeals.reversed_are_answered",
         "What an appeal has reversed is answered anew within an hour of the end of its last check",
         "See that a worker runs, and look for dead jobs of appeals.settle; enqueue another one for the submission",

@@ -47,7 +47,7 @@ class AppealChanged:
 class Appeal:
     """One appeal. ``text``: None once it was forgotten. ``first_decided_by``: operators who may not decide it.
 
-    ``overridden_checks``: the checks that count as passed for this submission since it was reversed. ``completed_at``:
+    ``overridable_checks``: the checks that count as passed for this submission since it was reversed. ``completed_at``:
     when every check had ended since then, and the answer was given anew.
     """
 
@@ -86,7 +86,7 @@ def decision_due_at(created: datetime) -> datetime:
     return moment
 
 
-def overridden_checks(submission: Submission) -> tuple[Check, ...]:
+def overridable_checks(submission: Submission) -> tuple[Check, ...]:
     """The failed checks that count as passed once the refusal is reversed.
 
     What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
@@ -114,12 +114,12 @@ def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mappin
     return {check: "passed" if check in overruled else standing for check, standing in found.items()}
 
 
-def is_reversible(agent: AgentVerification | None) -> bool:
+def is_rejection_reversible(agent: AgentVerification | None) -> bool:
     """Whether a rejected agent could be let through: not where nobody knows any more who it was."""
     return agent is None or agent.status != "rejected" or agent.email is not None
 
 
-def ensure_reversible(agent: AgentVerification | None) -> None:
-    """Raises ReviewRefused for what ``is_reversible`` denies."""
-    if not is_reversible(agent):
+def ensure_rejection_reversible(agent: AgentVerification | None) -> None:
+    """Raises ReviewRefused for what ``is_rejection_reversible`` denies."""
+    if not is_rejection_reversible(agent):
         raise ReviewRefused(f"{APPLICANT_ERASED[0].upper()}{APPLICANT_ERASED[1:]}.")

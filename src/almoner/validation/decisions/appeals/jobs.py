@@ -26,9 +26,9 @@ def _reaction_of(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awai
     """Something became of checks; their events carry their records."""
 
     async def react(tx: Tx, events: Sequence[Event]) -> None:
-        records: list[Any] = [event.record() for event in events]
+        records: list[Any] = [event.event_data() for event in events]
         named = [tx.ids.parse(type_, record["id"]) for record in records]
-        await service.propagate_check_results(tx, check, list(dict.fromkeys(one for one in named if one)))
+        await service.complete_reversals_after_checks(tx, check, list(dict.fromkeys(one for one in named if one)))
 
     return react
 

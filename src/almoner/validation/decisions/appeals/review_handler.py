@@ -7,7 +7,7 @@ import msgspec
 
 from almoner.access.operators import service as operators
 from almoner.kit.errors import NotFound
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions import domain as submissions_domain
@@ -22,7 +22,7 @@ from almoner.validation.decisions.reviews.domain import (
     Fact,
     RecordedDecision,
     ReviewEvidence,
-    Subject,
+    ReviewSubject,
 )
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
@@ -39,13 +39,13 @@ class AppealReviewHandler:
         """Why one is turned down."""
         return domain.REASONS
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock submission and appeal until the transaction ends; None where there is none."""
         try:
             held, _ = await service.lock_with_submission(tx, ALL_PARTNERS, subject_id)
         except NotFound:
             return None
-        return service.subject_of(held)
+        return service.review_subject_of(held)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """What the applicant says, what was refused by whom, and the evidence of that. Raises NotFound."""
@@ -56,7 +56,7 @@ class AppealReviewHandler:
         for title, shown in evidence:
             facts += [(f"{title}: {name}", value) for name, value in shown.facts]
         steps = [_prefixed_step(title, step) for title, shown in evidence for step in shown.steps]
-        handed_in = await submission_documents.list_of_submission(tx, Partner(submission.partner_id), submission.id)
+        handed_in = await submission_documents.list_by_submission(tx, Partner(submission.partner_id), submission.id)
         documents = [one for _, shown in evidence for one in shown.documents]
         documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
         title = f"Was it right to refuse {submission.organisation_name}?"
@@ -72,20 +72,20 @@ class AppealReviewHandler:
 
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """The refusal was wrong. Raises NotFound, ReviewRefused."""
-        return await service.reverse(tx, scope, subject_id, decision)
+        return await service.reverse_decision(tx, scope, subject_id, decision)
 
     async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """The refusal stands. Raises NotFound, ReviewRefused."""
-        return await service.uphold(tx, scope, subject_id, decision)
+        return await service.uphold_decision(tx, scope, subject_id, decision)
 
 
 async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
     who = [one for one in (submission.applicant.first_name, submission.applicant.last_name) if one]
-    barred = await operators.find_names(tx, list(appeal.first_decided_by))
+    barred = await operators.find_display_names(tx, list(appeal.first_decided_by))
     return [
         ("submission", tx.ids.text("validationsubmission", submission.id)),
         ("status of the appeal", appeal.status),
-        ("due", iso(appeal.due_at)),
+        ("due", iso_timestamp(appeal.due_at)),
         ("appeal by", appeal.appellant),
         ("applicant", " ".join(who) or None),
         ("the appeal says", appeal.text),
@@ -105,24 +105,24 @@ def _refusals(submission: Submission) -> list[Fact]:
 async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     """The decisions that are appealed against, with their notes."""
     subjects = [
-        Subject("validation_request", submission.validation_request_id, submission.partner_id)
+        ReviewSubject("validation_request", submission.validation_request_id, submission.partner_id)
         if submission.validation_request_id
         else None,
-        Subject("agent_verification", submission.agent_verification_id, submission.partner_id)
+        ReviewSubject("agent_verification", submission.agent_verification_id, submission.partner_id)
         if submission.agent_verification_id
         else None,
     ]
     facts: list[Fact] = []
     for subject in subjects:
         if subject is not None:
-            history = await reviews.history_of(tx, subject)
+            history = await reviews.review_history_of(tx, subject)
             facts += [(f"decision on {subject.kind}", _decision(one)) for one in history.decisions]
     return facts
 
 
 def _decision(one: RecordedDecision) -> str:
     made = one.decision
-    return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso(one.at)}: {made.note}"
+    return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso_timestamp(one.at)}: {made.note}"
 
 
 def _prefixed_step(title: str, step: EvidenceStep) -> EvidenceStep:

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
-from almoner.kit.time import iso, iso_or_none
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.validation.applications.submissions.domain import AppealStatus
@@ -45,7 +45,7 @@ def appeal_out(tx: Tx, one: Appeal) -> AppealOut:
         validation_submission_id=tx.ids.text("validationsubmission", one.submission_id),
         status=one.status,
         text=one.text,
-        due_at=iso(one.due_at),
-        created_at=iso(one.created_at),
-        decided_at=iso_or_none(one.decided_at),
+        due_at=iso_timestamp(one.due_at),
+        created_at=iso_timestamp(one.created_at),
+        decided_at=iso_timestamp_or_none(one.decided_at),
     )

@@ -19,7 +19,7 @@ from almoner.validation.decisions.appeals import domain, schemas, store
 from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChanged, Appellant
 from almoner.validation.decisions.appeals.schemas import AppealOut
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewSubject
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import service as validation_requests
@@ -40,7 +40,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         raise InvalidState("an appeal is open already: it is decided first")
     if before is not None and before.awaits_outcome:
         raise InvalidState("an appeal has reversed the decision: what follows from that is yet to be answered")
-    if not domain.is_reversible(await _lock_agent(tx, held)):
+    if not domain.is_rejection_reversible(await _lock_agent(tx, held)):
         raise InvalidState(domain.APPLICANT_ERASED)
     made = Appeal(
         id=tx.new_id(),
@@ -57,7 +57,7 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         decided_by=None,
     )
     await store.insert(tx, Partner(held.partner_id), made)
-    await reviews.request_review(tx, subject_of(made), ["appealed"])
+    await reviews.request_review(tx, review_subject_of(made), ["appealed"])
     await _emit_submission_updated(tx, made)
     return made
 
@@ -69,7 +69,7 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
     return found
 
 
-def api_record(tx: Tx, appeal: Appeal) -> AppealOut:
+def build_api_record(tx: Tx, appeal: Appeal) -> AppealOut:
     """The appeal as partners see it."""
     return schemas.appeal_out(tx, appeal)
 
@@ -79,9 +79,9 @@ async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | Non
     return await store.find_latest(tx, scope, submission_id)
 
 
-def subject_of(appeal: Appeal) -> Subject:
+def review_subject_of(appeal: Appeal) -> ReviewSubject:
     """What is reviewed."""
-    return Subject("appeal", appeal.id, appeal.partner_id)
+    return ReviewSubject("appeal", appeal.id, appeal.partner_id)
 
 
 async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
@@ -92,7 +92,7 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
     return held, submission
 
 
-async def uphold(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
+async def uphold_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
     """The decision stands. Raises NotFound, ReviewRefused."""
     held, _ = await lock_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
@@ -100,7 +100,7 @@ async def uphold(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> A
     return decided
 
 
-async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
+async def reverse_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> Appeal:
     """A new decision on each failed check; what only ended with them is checked now. Raises NotFound, ReviewRefused.
 
     A rejected request is accepted, a rejected agent approved (settled 4). What watch lists and activities say stays as
@@ -108,19 +108,19 @@ async def reverse(tx: Tx, scope: Scope, appeal_id: UUID, decision: Decision) -> 
     """
     held, submission = await lock_with_submission(tx, scope, appeal_id)
     parts = submission.check_records
-    domain.ensure_reversible(parts.agent)
-    overruled = domain.overridden_checks(submission)
+    domain.ensure_rejection_reversible(parts.agent)
+    overruled = domain.overridable_checks(submission)
     decided = await _store_decision(tx, held, held.with_decision("reversed", decision.by, overruled, tx.now), decision)
-    anew = Decision.by_appeal(tx.ids.text("appeal", held.id), decision)
+    anew = Decision.from_appeal(tx.ids.text("appeal", held.id), decision)
     if parts.monitoring is not None:
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
         await eligibility.resume_after_appeal(tx, parts.eligibility.id)
     if parts.request is not None and parts.request.status == "rejected":  # not by another submission's appeal already
-        await validation_requests.reverse(tx, ALL_PARTNERS, parts.request.id, anew)
+        await validation_requests.reverse_rejection(tx, ALL_PARTNERS, parts.request.id, anew)
     if parts.agent is not None and parts.agent.status == "rejected":
         confirmed = held.created_at if held.appellant == "applicant" else None
-        await agents.reverse(tx, ALL_PARTNERS, parts.agent.id, anew, confirmed)
+        await agents.reverse_rejection(tx, ALL_PARTNERS, parts.agent.id, anew, confirmed)
     settled = await complete_reversal(tx, submission.id)
     if settled is None:
         await _emit_submission_updated(tx, decided)
@@ -135,17 +135,21 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if held.status != "failed" or before is None or not before.awaits_outcome:
         return None
-    status = submissions_domain.status_of(domain.check_statuses(held, before.overridden_checks))
+    status = submissions_domain.submission_status_of(domain.check_statuses(held, before.overridden_checks))
     if status == "pending":
         return None
     await store.mark_completed(tx, before.id)
-    return await submissions.overturn(tx, ALL_PARTNERS, submission_id, status, passed=before.overridden_checks)
+    return await submissions.apply_appeal_reversal(
+        tx, ALL_PARTNERS, submission_id, status, passed=before.overridden_checks
+    )
 
 
-async def propagate_check_results(tx: Tx, check: str, ids: list[UUID]) -> None:
+async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Something became of these subscriptions: settle the appeals that wait for them."""
-    found = await store.find_reversed_by_checks(tx, ALL_PARTNERS, check, ids)
-    await queue.enqueue_all(tx, [NewJob(COMPLETE_REVERSAL, {"submission": str(one)}, unique=str(one)) for one in found])
+    found = await store.list_reversed_by_checks(tx, ALL_PARTNERS, check, ids)
+    await queue.enqueue_jobs(
+        tx, [NewJob(COMPLETE_REVERSAL, {"submission": str(one)}, unique=str(one)) for one in found]
+    )
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
@@ -155,7 +159,7 @@ async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    decided = await store.oldest_erasable(tx, ALL_PARTNERS)
+    decided = await store.oldest_erasable_time(tx, ALL_PARTNERS)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 
@@ -163,7 +167,7 @@ async def _lock_agent(tx: Tx, held: Submission) -> AgentVerification | None:
     """Its agent, held: who is being forgotten at this moment is waited for, and who appeals is forgotten no more."""
     if held.agent_verification_id is None:
         return None
-    await agents.lock_subject(tx, held.agent_verification_id)
+    await agents.lock_review_subject(tx, held.agent_verification_id)
     return await agents.get(tx, ALL_PARTNERS, held.agent_verification_id)
 
 
@@ -177,14 +181,14 @@ async def _list_deciders(tx: Tx, held: Submission) -> tuple[str, ...]:
 async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Decision) -> Appeal:
     if held.status != "open" or not await store.store_decision(tx, decided):
         raise ReviewNotOpen(f"It was {held.status} by {held.decided_by}.")
-    await reviews.record_decision(tx, subject_of(decided), decision)
+    await reviews.record_decision(tx, review_subject_of(decided), decision)
     return decided
 
 
 async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
     """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
     submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
-    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.api_record(tx, submission))
+    await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.build_api_record(tx, submission))
     await _emit_changed(tx, appeal)
 
 

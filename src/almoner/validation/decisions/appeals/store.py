@@ -88,7 +88,7 @@ async def store_decision(tx: Tx, decided: Appeal) -> bool:
             list(decided.overridden_checks),
             decided.decided_at,
             decided.decided_by,
-            APPEAL.sources_of(decided.status),
+            APPEAL.source_states_of(decided.status),
         )
     )
 
@@ -98,7 +98,7 @@ async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
     await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 
 
-async def oldest_erasable(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_erasable_time(tx: Tx, _scope: AllPartners) -> datetime | None:
     """When the first of those was decided whose words are still here."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
@@ -161,7 +161,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
     return tuple(row["by"] for row in rows)
 
 
-async def find_reversed_by_checks(tx: Tx, _scope: AllPartners, column: str, ids: Sequence[UUID]) -> list[UUID]:
+async def list_reversed_by_checks(tx: Tx, _scope: AllPartners, column: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
     rows = await tx.fetch(
         f"""

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "reviews.open_are_undecided",
         "What waits for a person is there, and is not decided",
         "Nobody can decide it any more: see `state_change` for what decided it, and withdraw the review by a person",
@@ -19,7 +19,7 @@ checks: Final = (
             and coalesce(v.status, a.status, 'none') not in ('pending', 'pending_review')
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "reviews.decided_once",
         "A review that was decided has one decision, no other has any; a request is decided once, but for appeals",
         "Somebody wrote to the tables; the service's role cannot: compare with the last good backup",
@@ -34,7 +34,7 @@ checks: Final = (
         )
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "reviews.decisions_stand",
         "What is decided has its decision with the same verdict, and what was decided stands so",
         "Compare `state_change` of the record with review_decision: one of the two was not written by the service",

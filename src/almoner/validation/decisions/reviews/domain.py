@@ -37,11 +37,11 @@ class ReviewNotOpen(ReviewRefused):
     """Nobody is asked to decide about it, or somebody has."""
 
 
-class ClaimedByAnother(ReviewRefused):
+class ReviewClaimedByAnother(ReviewRefused):
     """Somebody else is looking at it."""
 
 
-class NotClaimed(ReviewRefused):
+class ReviewNotClaimed(ReviewRefused):
     """Nobody holds it."""
 
 
@@ -49,16 +49,16 @@ class EvidenceNotShown(ReviewRefused):
     """Who decides has not seen what there is to see now."""
 
 
-class NotReopenable(ReviewRefused):
+class DecisionNotReopenable(ReviewRefused):
     """What was decided about this kind led further, and is not taken back."""
 
 
-class UnknownReason(ReviewRefused):
+class UnknownReasonCode(ReviewRefused):
     """Its kind knows no such reason code."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReviewSubject:
     """What is decided about."""
 
     kind: Kind
@@ -87,7 +87,7 @@ class Decision:
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
 
     @classmethod
-    def by_appeal(cls, appeal: str, decided: "Decision") -> "Decision":
+    def from_appeal(cls, appeal: str, decided: "Decision") -> "Decision":
         """What a reversed appeal, by its id, makes of what was rejected."""
         return cls("accepted", None, decided.by, f"By appeal {appeal}: {decided.note}"[:MAX_NOTE_LENGTH])
 
@@ -109,7 +109,7 @@ class Review:
     """
 
     id: UUID
-    subject: Subject
+    subject: ReviewSubject
     reasons: Sequence[str]
     asked_at: datetime
     claimed_by: str | None
@@ -123,7 +123,7 @@ class Review:
         held = self.status == "open" and self.claimed_until is not None and real_now < self.claimed_until
         return self.claimed_by if held else None
 
-    def claimed_by_other(self, by: str, real_now: datetime) -> bool:
+    def is_claimed_by_other(self, by: str, real_now: datetime) -> bool:
         """Whether somebody else than ``by`` holds it."""
         return self.claimant_at(real_now) not in (None, by)
 

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
-from almoner.validation.decisions.reviews.domain import Decision, ReviewEvidence, Subject
+from almoner.validation.decisions.reviews.domain import Decision, ReviewEvidence, ReviewSubject
 
 
 class ReviewHandler(Protocol):
@@ -16,7 +16,7 @@ class ReviewHandler(Protocol):
         """Why one may be rejected."""
         ...
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the record until the transaction ends; None where there is none."""
         ...
 

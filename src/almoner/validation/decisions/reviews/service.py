@@ -1,8 +1,7 @@
 """Asking a person to decide, showing the evidence to one at a time, and keeping what was decided.
 
-Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw`` in the transaction of its own change, after
-it has
-locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
+Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw_review`` in the transaction of its own change,
+after it has locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
 """
 
 from collections.abc import Sequence
@@ -23,20 +22,20 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import store
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
-    ClaimedByAnother,
     Decision,
+    DecisionNotReopenable,
     EvidenceNotShown,
     Filters,
     Kind,
-    NotClaimed,
-    NotReopenable,
     RecordedDecision,
     Review,
+    ReviewClaimedByAnother,
     ReviewEvidence,
     ReviewHistory,
+    ReviewNotClaimed,
     ReviewNotOpen,
-    Subject,
-    UnknownReason,
+    ReviewSubject,
+    UnknownReasonCode,
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 
@@ -47,7 +46,7 @@ KINDS: Final[Sequence[Kind]] = get_args(Kind)
 class ReviewView:
     """What somebody was shown. ``held_by``: who holds its open review now; None where nobody need decide."""
 
-    subject: Subject
+    subject: ReviewSubject
     shown: ReviewEvidence
     documents: Sequence[Document]
     history: ReviewHistory
@@ -55,35 +54,35 @@ class ReviewView:
     claimed_until: datetime | None
 
 
-async def request_review(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
+async def request_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
     """Have a person decide about it; where they are asked already, for these reasons too. At least one reason."""
     await store.open_review(tx, subject, list(dict.fromkeys(reasons)))
 
 
-async def record_decision(tx: Tx, subject: Subject, decision: Decision) -> None:
+async def record_decision(tx: Tx, subject: ReviewSubject, decision: Decision) -> None:
     """It was decided: end its open review, if any, and keep who decided, when and why."""
     ended = await store.close_review(tx, subject, "decided")
     await store.insert_decision(tx, subject, RecordedDecision(decision, tx.now, ended))
 
 
-async def record_reopening(tx: Tx, subject: Subject, by: str, note: str) -> None:
+async def record_reopening(tx: Tx, subject: ReviewSubject, by: str, note: str) -> None:
     """What was decided about it holds no more: keep by whom and why."""
     await store.insert_decision(tx, subject, RecordedDecision(Decision("reopened", None, by, note), tx.now, None))
 
 
-async def withdraw(tx: Tx, subject: Subject) -> None:
+async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
     """Nobody need decide about it any more. Does nothing where nobody was asked."""
     await store.close_review(tx, subject, "withdrawn")
 
 
-async def history_of(tx: Tx, subject: Subject) -> ReviewHistory:
+async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
     """All that was asked and decided about it."""
     return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
 
 
-async def list_open(tx: Tx, filters: Filters, limit: int) -> list[Review]:
+async def list_open_reviews(tx: Tx, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
-    return await store.list_open(tx, ALL_PARTNERS, filters, limit)
+    return await store.list_open_reviews(tx, ALL_PARTNERS, filters, limit)
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
@@ -92,30 +91,30 @@ async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
     Looking again holds it for longer. Raises NotFound.
     """
     subject = await _lock_subject(tx, case, subject_id)
-    review = await store.lock_open(tx, subject)
+    review = await store.lock_open_review(tx, subject)
     shown, attached = await _load_evidence(tx, case, subject_id)
     held_by = held_until = None
-    if review is not None and review.claimed_by_other(by, tx.real_now):
+    if review is not None and review.is_claimed_by_other(by, tx.real_now):
         held_by, held_until = review.claimed_by, review.claimed_until
     elif review is not None:
         held_by, held_until = by, tx.real_now + CLAIM_DURATION
-        await store.claim(tx, review, by, held_until, fingerprint(review, shown, attached))
-    return ReviewView(subject, shown, attached, await history_of(tx, subject), held_by, held_until)
+        await store.claim_review(tx, review, by, held_until, evidence_fingerprint(review, shown, attached))
+    return ReviewView(subject, shown, attached, await review_history_of(tx, subject), held_by, held_until)
 
 
-async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> Subject:
+async def decide_review(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decision) -> ReviewSubject:
     """Let somebody decide who was shown what there is to see now, and have the subject's own service do it.
 
     Raises NotFound; ReviewNotOpen, ClaimedByAnother, EvidenceNotShown, UnknownReason; and what the subject's service
     raises.
     """
     if decision.reason_code is not None and decision.reason_code not in case.reason_codes:
-        raise UnknownReason(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
+        raise UnknownReasonCode(f"reason: {decision.reason_code!r} is none of {', '.join(case.reason_codes)}")
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, decision.by)
     if review.claimed_by != decision.by:
         raise EvidenceNotShown("You have not been shown it: look at it with `almoner reviews show` before you decide.")
-    if review.claimed_fingerprint != fingerprint(review, *await _load_evidence(tx, case, subject_id)):
+    if review.claimed_fingerprint != evidence_fingerprint(review, *await _load_evidence(tx, case, subject_id)):
         raise EvidenceNotShown("It has changed since you were shown it: look at it again before you decide.")
     if decision.verdict == "accepted":
         await case.accept(tx, ALL_PARTNERS, subject_id, decision)
@@ -124,28 +123,28 @@ async def decide(tx: Tx, case: ReviewHandler, subject_id: UUID, decision: Decisi
     return subject
 
 
-async def reopen(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> Subject:
+async def reopen_decision(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, note: str) -> ReviewSubject:
     """Let somebody take back what was decided, with the reason. Raises NotFound, ReviewNotOpen, NotReopenable."""
     subject = await _lock_subject(tx, case, subject_id)
     if not isinstance(case, ReopenHandler):
-        raise NotReopenable(
+        raise DecisionNotReopenable(
             f"A decision about a {subject.kind.replace('_', ' ')} is not taken back: others rest on it."
         )
     await case.reopen(tx, subject_id, by, note)
     return subject
 
 
-async def release(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> Subject:
+async def release_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Let go of what one holds, so that others decide. Raises NotFound, ReviewNotOpen, ClaimedByAnother, NotClaimed."""
     subject = await _lock_subject(tx, case, subject_id)
     review = await _lock_open_review(tx, subject, by)
     if review.claimed_by != by:
-        raise NotClaimed("You do not hold it, and nobody else does.")
-    await store.release(tx, review)
+        raise ReviewNotClaimed("You do not hold it, and nobody else does.")
+    await store.release_claim(tx, review)
     return subject
 
 
-def fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:
+def evidence_fingerprint(review: Review, shown: ReviewEvidence, attached: Sequence[Document]) -> bytes:
     """What there is to see of it, as 32 bytes: also why it waits, and what a scan found in its documents."""
     scans = [(one.id, one.scan_status, one.flags, one.deleted_at) for one in attached]
     return sha256_digest(msgspec.json.encode((review.id, review.reasons, shown, scans)))
@@ -156,24 +155,24 @@ async def _load_evidence(tx: Tx, case: ReviewHandler, subject_id: UUID) -> tuple
     return shown, await documents.find_many(tx, ALL_PARTNERS, shown.documents)
 
 
-async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> Subject:
-    if (subject := await case.lock(tx, subject_id)) is None:
+async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewSubject:
+    if (subject := await case.lock_subject(tx, subject_id)) is None:
         raise NotFound
     return subject
 
 
-async def _lock_open_review(tx: Tx, subject: Subject, by: str) -> Review:
+async def _lock_open_review(tx: Tx, subject: ReviewSubject, by: str) -> Review:
     """The subject's open review, locked, which nobody else holds."""
-    review = await store.lock_open(tx, subject)
+    review = await store.lock_open_review(tx, subject)
     if review is None:
         raise ReviewNotOpen(await _not_open_message(tx, subject))
-    if review.claimed_by_other(by, tx.real_now):
+    if review.is_claimed_by_other(by, tx.real_now):
         until = f"{review.claimed_until:%Y-%m-%d %H:%M} UTC"
-        raise ClaimedByAnother(f"{await _reviewer_name(tx, review.claimed_by)} holds it until {until}.")
+        raise ReviewClaimedByAnother(f"{await _reviewer_name(tx, review.claimed_by)} holds it until {until}.")
     return review
 
 
-async def _not_open_message(tx: Tx, subject: Subject) -> str:
+async def _not_open_message(tx: Tx, subject: ReviewSubject) -> str:
     if decisions := await store.list_decisions(tx, subject):
         last = decisions[-1]
         by = await _reviewer_name(tx, last.decision.by)
@@ -182,13 +181,13 @@ async def _not_open_message(tx: Tx, subject: Subject) -> str:
 
 
 async def _reviewer_name(tx: Tx, by: str | None) -> str:
-    names = await operators.find_names(tx, [by])
+    names = await operators.find_display_names(tx, [by])
     return f"{names[by]} ({by})" if by and by in names else str(by)
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How much waits, and since when."""
-    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open(tx, ALL_PARTNERS)}
+    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews(tx, ALL_PARTNERS)}
     for kind in KINDS:
         count, oldest = waiting.get(kind, (0, tx.now))
         telemetry.reviews.open.labels(kind).set(count)

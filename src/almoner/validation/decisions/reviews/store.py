@@ -15,7 +15,7 @@ from almoner.validation.decisions.reviews.domain import (
     Kind,
     RecordedDecision,
     Review,
-    Subject,
+    ReviewSubject,
     Verdict,
 )
 
@@ -26,10 +26,10 @@ _COLUMNS: Final = (
 
 
 def _review(row: Record) -> Review:
-    return Review(row[0], Subject(row[1], row[2], row[3]), tuple(row[4]), *row[5:11])
+    return Review(row[0], ReviewSubject(row[1], row[2], row[3]), tuple(row[4]), *row[5:11])
 
 
-async def open_review(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
+async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str]) -> None:
     """Open the subject's review, or add to the open one the reasons that it does not have."""
     await tx.execute(
         """
@@ -49,7 +49,7 @@ async def open_review(tx: Tx, subject: Subject, reasons: Sequence[str]) -> None:
     )
 
 
-async def close_review(tx: Tx, subject: Subject, status: str) -> UUID | None:
+async def close_review(tx: Tx, subject: ReviewSubject, status: str) -> UUID | None:
     """End the subject's open review; its id, None when there is none."""
     ended: UUID | None = await tx.fetchval(
         """
@@ -64,7 +64,7 @@ async def close_review(tx: Tx, subject: Subject, status: str) -> UUID | None:
     return ended
 
 
-async def insert_decision(tx: Tx, subject: Subject, decided: RecordedDecision) -> None:
+async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecision) -> None:
     """Keep who decided what, and why."""
     await tx.execute(
         """
@@ -85,7 +85,7 @@ async def insert_decision(tx: Tx, subject: Subject, decided: RecordedDecision) -
     )
 
 
-async def lock_open(tx: Tx, subject: Subject) -> Review | None:
+async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
     """The subject's open review, held until the transaction ends."""
     row = await tx.fetchrow(
         f"""
@@ -97,7 +97,7 @@ async def lock_open(tx: Tx, subject: Subject) -> Review | None:
     return _review(row) if row else None
 
 
-async def claim(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) -> None:
+async def claim_review(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) -> None:
     """Give a locked review to somebody who was shown it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
@@ -108,14 +108,14 @@ async def claim(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) 
     )
 
 
-async def release(tx: Tx, review: Review) -> None:
+async def release_claim(tx: Tx, review: Review) -> None:
     """Let go of a locked review."""
     await tx.execute(
         "update review set claimed_by = null, claimed_until = null, claimed_fingerprint = null where id = $1", review.id
     )
 
 
-async def list_reviews(tx: Tx, subject: Subject) -> list[Review]:
+async def list_reviews(tx: Tx, subject: ReviewSubject) -> list[Review]:
     """Of a subject, oldest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from review where kind = $1 and subject_id = $2 order by id", subject.kind, subject.id
@@ -123,7 +123,7 @@ async def list_reviews(tx: Tx, subject: Subject) -> list[Review]:
     return [_review(row) for row in rows]
 
 
-async def list_decisions(tx: Tx, subject: Subject) -> list[RecordedDecision]:
+async def list_decisions(tx: Tx, subject: ReviewSubject) -> list[RecordedDecision]:
     """About a subject, oldest first."""
     rows = await tx.fetch(
         """
@@ -136,7 +136,7 @@ async def list_decisions(tx: Tx, subject: Subject) -> list[RecordedDecision]:
     return [RecordedDecision(Decision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
 
 
-async def list_open(tx: Tx, _scope: AllPartners, filters: Filters, limit: int) -> list[Review]:
+async def list_open_reviews(tx: Tx, _scope: AllPartners, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
@@ -155,7 +155,7 @@ async def list_open(tx: Tx, _scope: AllPartners, filters: Filters, limit: int) -
     return [_review(row) for row in rows]
 
 
-async def count_open(tx: Tx, _scope: AllPartners) -> list[tuple[Kind, int, datetime]]:
+async def count_open_reviews(tx: Tx, _scope: AllPartners) -> list[tuple[Kind, int, datetime]]:
     """Of each kind that waits: how many, and since when the first."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "eligibility.evaluated",
         "An eligibility subscription is evaluated within 15 minutes of being due",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.evaluate",
@@ -20,7 +20,7 @@ checks: Final = (
         """,
         "eligibilitysubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "eligibility.results_have_evidence",
         "The results of an eligibility subscription are those of its last evaluation, which names the rule of each",
         "Somebody wrote to the tables: compare with the last good backup, docs/runbooks/backup.md",
@@ -43,7 +43,7 @@ checks: Final = (
         """,
         "eligibilitysubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "eligibility.configurations_are_followed",
         "An eligibility subscription is decided by what its configuration allows now",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.reevaluate",
@@ -62,7 +62,7 @@ checks: Final = (
         """,
         "eligibilitysubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "eligibility.organisations_are_followed",
         "An eligibility subscription rests on what the register says of the organisation now",
         "See that a worker runs: docs/runbooks/stuck-queue.md; `almoner activities apply` has all evaluated anew",

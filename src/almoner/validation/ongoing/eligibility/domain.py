@@ -125,7 +125,7 @@ class EligibilityResults:
     confirmed: Mapping[str, str] = field(default_factory=dict)
     rejected: tuple[str, ...] = ()
 
-    def same_as(self, other: "EligibilityResults") -> bool:
+    def is_same_as(self, other: "EligibilityResults") -> bool:
         """Whether a partner sees the same."""
         return (self.status, dict(self.confirmed), set(self.rejected)) == (
             other.status,
@@ -164,11 +164,11 @@ class EligibilityEvaluation:
             and self.allowed == allowed
         )
 
-    def same_as(self, other: "EligibilityEvaluation") -> bool:
+    def is_same_as(self, other: "EligibilityEvaluation") -> bool:
         """Whether both rest on the same and say the same."""
         return (
             self.is_based_on(other.known, other.allowed)
-            and self.results.same_as(other.results)
+            and self.results.is_same_as(other.results)
             and set(self.findings) == set(other.findings)
         )
 
@@ -212,12 +212,12 @@ class EligibilitySubscription:
         self._ensure("pending")
         return replace(self, status="pending", organisation_id=organisation_id, name=name, updated_at=now)
 
-    def failed(self, now: datetime) -> "EligibilitySubscription":
+    def with_request_failed(self, now: datetime) -> "EligibilitySubscription":
         """The validation request was rejected. Raises InvalidState."""
         self._ensure("validation_request_failed")
         return replace(self, status="validation_request_failed", updated_at=now)
 
-    def resumed(self, now: datetime) -> "EligibilitySubscription":
+    def with_request_resumed(self, now: datetime) -> "EligibilitySubscription":
         """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
         self._ensure("pending_validation_request")
         return replace(self, status="pending_validation_request", updated_at=now)
@@ -228,7 +228,7 @@ class EligibilitySubscription:
             self._ensure(results.resulting_status)
         return replace(self, status=results.resulting_status, results=results, updated_at=now)
 
-    def cancelled(self, now: datetime) -> "EligibilitySubscription":
+    def with_cancellation(self, now: datetime) -> "EligibilitySubscription":
         """Ended by the partner; the last results stay. Raises AlreadyCancelled."""
         if self.status == "cancelled":
             raise AlreadyCancelled
@@ -236,7 +236,7 @@ class EligibilitySubscription:
         return replace(self, status="cancelled", cancelled_at=now, updated_at=now)
 
     def _ensure(self, target: SubscriptionStatus) -> None:
-        if not SUBSCRIPTION.allows(self.status, target):
+        if not SUBSCRIPTION.allows_transition(self.status, target):
             raise InvalidState(f"the subscription is {self.status} and cannot become {target}")
 
 

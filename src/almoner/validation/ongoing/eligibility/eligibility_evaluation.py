@@ -27,7 +27,7 @@ from almoner.validation.requests import service as validation_requests
 _FIRST: Final = frozenset({"pending", "pending_validation_request"})
 
 
-async def evaluate(tx: Tx, subscription_id: UUID, occasion: Occasion) -> EligibilitySubscription | None:
+async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasion) -> EligibilitySubscription | None:
     """Follow its validation request, then decide, and tell the partner where it sees something else.
 
     None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
@@ -53,7 +53,7 @@ async def _apply_request_decision(tx: Tx, held: EligibilitySubscription) -> Elig
     assert held.validation_request_id is not None, "it waits for one"
     request = await validation_requests.get(tx, Partner(held.partner_id), held.validation_request_id)
     if request.status == "rejected":
-        failed = held.failed(tx.now)
+        failed = held.with_request_failed(tx.now)
         await end_subscription(tx, failed)
         return failed  # its results are what they were: no partner is told (settled 5)
     if request.organisation_id is None:
@@ -68,13 +68,13 @@ async def _is_simulated(
     tx: Tx, held: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
-    last = await store_evidence.find_latest(tx, ALL_PARTNERS, held.id)
+    last = await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, held.id)
     return last is not None and last.occasion == "simulated" and last.is_based_on(known, allowed)
 
 
 async def allowed_activities_of(tx: Tx, held: EligibilitySubscription) -> AllowedActivities:
     """What its configuration allows, or the one that is its partner's default (``allowedActivitySubTags``)."""
-    found = await configurations.find_effective(tx, Partner(held.partner_id), held.configuration_id)
+    found = await configurations.find_or_default(tx, Partner(held.partner_id), held.configuration_id)
     if found is None or found.allowed_activity_sub_tags is None:
         return ALL_ACTIVITIES
     return AllowedActivities(frozenset(found.allowed_activity_sub_tags))
@@ -98,16 +98,16 @@ async def record_evaluation(
     occasion: Occasion,
 ) -> EligibilitySubscription:
     """Keep a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
-    differs = held.status != results.resulting_status or not held.results.same_as(results)
+    differs = held.status != results.resulting_status or not held.results.is_same_as(results)
     made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
-    last = await store_evidence.find_latest(tx, ALL_PARTNERS, held.id)
-    if differs or last is None or not made.same_as(last):
-        await store_evidence.insert(tx, held.id, made)
+    last = await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, held.id)
+    if differs or last is None or not made.is_same_as(last):
+        await store_evidence.insert_evaluation(tx, held.id, made)
     if not differs:
         return held
     moved = held.with_results(results, tx.now)
     await store_transition(tx, moved, stays=True)
-    await emit_updated(tx, moved)
+    await emit_updated_event(tx, moved)
     return moved
 
 
@@ -124,6 +124,6 @@ async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> Non
     await outbox.emit(tx, subscription.partner_id, ENDED, reported)
 
 
-async def emit_updated(tx: Tx, subscription: EligibilitySubscription) -> None:
+async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Emit the event with the record as its GET now shows it (settled 6)."""
     await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_out(tx, subscription))

@@ -23,7 +23,7 @@ async def evaluate(work: JobContext, job: Job) -> Result:
     """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
     async with work.db.write() as tx:
         subscription = UUID(job.payload["subscription"])
-        await eligibility_evaluation.evaluate(tx, subscription, job.payload["occasion"])
+        await eligibility_evaluation.evaluate_subscription(tx, subscription, job.payload["occasion"])
     return JobDone()
 
 
@@ -35,20 +35,20 @@ async def reevaluate(work: JobContext, job: Job) -> Result:
     async with work.db.write() as tx:
         after = await service.reevaluate_batch(tx, partner, configuration, last)
         if after is not None:
-            await queue.enqueue(tx, service.REEVALUATE, {**stated, "after": str(after)})
+            await queue.enqueue_job(tx, service.REEVALUATE, {**stated, "after": str(after)})
     return JobDone()
 
 
 async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Configurations were changed."""
-    for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
-        await service.propagate_configuration_change(tx, Partner(changed.partner), changed.configuration)
+    for changed in dict.fromkeys(msgspec.convert(event.event_data(), ConfigurationChanged) for event in events):
+        await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    await service.propagate_request_decisions(
-        tx, [msgspec.convert(event.record(), RequestDecided).request for event in events]
+    await service.evaluate_after_request_decisions(
+        tx, [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
     )
 
 
@@ -56,12 +56,12 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Partners were told of changed organisations; who has a live subscription is always told (``followers``)."""
     changed: dict[UUID, list[UUID]] = {}
     for event in events:
-        record: Any = event.record()
+        record: Any = event.event_data()
         organisation = tx.ids.parse("organisation", record["id"])
         if event.partner_id is not None and organisation is not None:
             changed.setdefault(event.partner_id, []).append(organisation)
     for partner, ids in sorted(changed.items()):
-        await service.propagate_organisation_changes(tx, Partner(partner), ids)
+        await service.evaluate_after_organisation_changes(tx, Partner(partner), ids)
 
 
 async def on_rules_applied(tx: Tx, _events: Sequence[Event]) -> None:

@@ -39,9 +39,11 @@ async def list_eligibility_subscriptions(
     call: ApiCall, query: EligibilitySubscriptionsQuery
 ) -> ListResponse[EligibilitySubscriptionOut]:
     """List eligibility subscriptions, newest first."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
-    return call.listing(page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(
+        page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,)
+    )
 
 
 @routes.post(
@@ -66,9 +68,9 @@ async def list_eligibility_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
 ) -> ListResponse[EligibilityEvaluationOut]:
     """List the decisions with what each rested on: the rule of every activity, and what was left out."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
-    return call.listing(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, lambda row: evaluation_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
 @routes.patch(

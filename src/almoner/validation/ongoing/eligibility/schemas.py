@@ -9,7 +9,7 @@ from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.kit.time import iso
+from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, ordered_sub_tags
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
@@ -146,13 +146,13 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
     results = row.results
     return EligibilitySubscriptionOut(
         id=tx.ids.text("eligibilitysubscription", row.id),
-        organisation_id=tx.ids.optional("organisation", row.organisation_id),
+        organisation_id=tx.ids.text_or_none("organisation", row.organisation_id),
         organisation_name=row.name,
-        validation_request_id=tx.ids.optional("validationrequest", row.validation_request_id),
-        configuration_id=tx.ids.optional("hostedconfiguration", row.configuration_id),
+        validation_request_id=tx.ids.text_or_none("validationrequest", row.validation_request_id),
+        configuration_id=tx.ids.text_or_none("hostedconfiguration", row.configuration_id),
         suggested_activity_sub_tags=suggested
         if row.simulated_status is None
-        else [triggers.simulated_value_of(row.simulated_status)],
+        else [triggers.trigger_value_of(row.simulated_status)],
         status=row.status,
         results=EligibilityResultsOut(
             results.status,
@@ -160,13 +160,13 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
             _sub_tags(tx, results.confirmed, results.rejected),
         ),
         metadata=None if row.metadata is None else dict(row.metadata),
-        created_at=iso(row.created_at),
-        updated_at=iso(row.updated_at),
+        created_at=iso_timestamp(row.created_at),
+        updated_at=iso_timestamp(row.updated_at),
     )
 
 
 def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilitySubTagOut]:
-    at = iso(VERSION)
+    at = iso_timestamp(VERSION)
     return [
         EligibilitySubTagOut(
             id=tx.ids.text("activitysubtag", sub.id),
@@ -210,7 +210,7 @@ def evaluation_out(tx: Tx, made: EligibilityEvaluation) -> EligibilityEvaluation
     allowed = made.allowed.codes
     found = {one.code: one for one in made.findings}
     return EligibilityEvaluationOut(
-        at=iso(made.evaluated_at),
+        at=iso_timestamp(made.evaluated_at),
         occasion=made.occasion,
         organisation_id=tx.ids.text("organisation", made.known.organisation_id),
         eligibility_status=made.results.status,

@@ -47,7 +47,7 @@ Scope = Partner | AllPartners
 
 EVALUATE: Final = "eligibility_subscriptions.evaluate"
 REEVALUATE: Final = "eligibility_subscriptions.reevaluate"
-_AT_ONCE: Final = 1000
+_BATCH_SIZE: Final = 1000
 _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
@@ -59,7 +59,7 @@ async def create(tx: Tx, partner: Partner, asked: SubscriptionInput) -> Eligibil
     """
     if asked.metadata and (found := metadata_rules.metadata_problems(asked.metadata)):
         raise domain.InvalidMetadata(*found)
-    simulated_status = triggers.simulated_status(asked.suggested) if tx.deployment.sandbox else None
+    simulated_status = triggers.simulated_status_of(asked.suggested) if tx.deployment.sandbox else None
     suggested = () if simulated_status else sub_tag_codes_of(tx, asked.suggested)
     organisation_id, request_id, name = await _find_entity(tx, partner, asked)
     made = EligibilitySubscription(
@@ -135,7 +135,7 @@ async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) 
     return {subscription.id: subscription for subscription in found}
 
 
-def api_record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
+def build_api_record(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscriptionOut:
     """The subscription as partners see it."""
     return schemas.subscription_out(tx, subscription)
 
@@ -149,7 +149,7 @@ async def list_page(
 
 async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """The evidence: what each decision rested on, oldest first."""
-    return await store_evidence.list_all(tx, ALL_PARTNERS, subscription_id)
+    return await store_evidence.list_evaluations(tx, ALL_PARTNERS, subscription_id)
 
 
 async def list_history(
@@ -177,7 +177,7 @@ async def change_metadata(
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> EligibilitySubscription:
     """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
-    cancelled = (await _lock(tx, partner, subscription_id)).cancelled(tx.now)
+    cancelled = (await _lock(tx, partner, subscription_id)).with_cancellation(tx.now)
     await eligibility_evaluation.end_subscription(tx, cancelled)
     return cancelled
 
@@ -186,11 +186,11 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
     held = await _lock(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
-        await eligibility_evaluation.store_transition(tx, held.resumed(tx.now))
+        await eligibility_evaluation.store_transition(tx, held.with_request_resumed(tx.now))
         await _enqueue_evaluations(tx, [held.id], "created")
 
 
-async def set_results(
+async def simulate_results(
     tx: Tx,
     partner: Partner,
     subscription_id: UUID,
@@ -229,27 +229,27 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mappin
     return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
 
 
-async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: evaluate what waits for them."""
-    await _enqueue_evaluations(tx, await store.find_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "created")
+    await _enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "created")
 
 
-async def propagate_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
+async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
     """A partner was told of changed organisations: evaluate its subscriptions of them anew."""
     await _enqueue_evaluations(
-        tx, await store.find_by_organisations(tx, partner, organisation_ids), "organisation_changed"
+        tx, await store.list_by_organisations(tx, partner, organisation_ids), "organisation_changed"
     )
 
 
-async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may allow something else: evaluate its subscriptions anew."""
     payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
-    await queue.enqueue(tx, REEVALUATE, payload, unique=str(configuration_id))
+    await queue.enqueue_job(tx, REEVALUATE, payload, unique=str(configuration_id))
 
 
 async def reevaluate_all(tx: Tx) -> None:
     """The rules of activities have changed: evaluate every subscription anew."""
-    await queue.enqueue(tx, REEVALUATE, {"partner": None, "configuration": None, "after": None}, unique="all")
+    await queue.enqueue_job(tx, REEVALUATE, {"partner": None, "configuration": None, "after": None}, unique="all")
 
 
 async def reevaluate_batch(
@@ -260,15 +260,15 @@ async def reevaluate_batch(
     Those of a configuration, else all. Those without one of their own are judged by their partner's default.
     """
     if partner is None or configuration_id is None:
-        found = await store.list_evaluated(tx, ALL_PARTNERS, after or _FIRST, _AT_ONCE)
+        found = await store.list_evaluated(tx, ALL_PARTNERS, after or _FIRST, _BATCH_SIZE)
         await _enqueue_evaluations(tx, found, "rules_changed")
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default
-        found = await store.find_by_configuration(
-            tx, partner, configuration_id, after or _FIRST, _AT_ONCE, unnamed=unnamed
+        found = await store.list_by_configuration(
+            tx, partner, configuration_id, after or _FIRST, _BATCH_SIZE, unnamed=unnamed
         )
         await _enqueue_evaluations(tx, found, "configuration_changed")
-    return found[-1] if len(found) == _AT_ONCE else None
+    return found[-1] if len(found) == _BATCH_SIZE else None
 
 
 async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -276,4 +276,4 @@ async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasio
         NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
         for one in subscription_ids
     ]
-    await queue.enqueue_all(tx, jobs)
+    await queue.enqueue_jobs(tx, jobs)

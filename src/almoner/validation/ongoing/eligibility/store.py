@@ -70,7 +70,7 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
         new.status,
         new.created_at,
     )
-    await counters.add_to_total(tx, partner, _LIST, 1)
+    await counters.add_to_list_total(tx, partner, _LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
@@ -120,7 +120,7 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool =
             moved.updated_at,
             moved.cancelled_at,
             tx.now,
-            [*SUBSCRIPTION.sources_of(moved.status), *([moved.status] if stays else [])],
+            [*SUBSCRIPTION.source_states_of(moved.status), *([moved.status] if stays else [])],
         )
     )
 
@@ -142,7 +142,7 @@ async def list_page(
     values: list[SubscriptionStatus] = [filters.status] if filters.status else []
     where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
     total = _COUNTED if values else _TOTAL
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"s.id {comparison} $2" if page_.after_id else "$2::uuid is null"
     rows = await tx.fetch(
         f"""
@@ -158,7 +158,7 @@ async def list_page(
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for these validation requests."""
     rows = await tx.fetch(
         """
@@ -185,7 +185,7 @@ async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[
     return found
 
 
-async def find_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def list_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The partner's subscriptions that follow any record of these organisations."""
     rows = await tx.fetch(
         f"""
@@ -211,7 +211,7 @@ async def list_evaluated(tx: Tx, _: AllPartners, after: UUID, limit: int) -> lis
     return [row["id"] for row in rows]
 
 
-async def find_by_configuration(
+async def list_by_configuration(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID, limit: int, *, unnamed: bool
 ) -> list[UUID]:
     """The partner's subscriptions of a configuration, after an id, by id; ``unnamed``: also those without one."""

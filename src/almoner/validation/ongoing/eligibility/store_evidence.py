@@ -41,7 +41,7 @@ def _evaluation(row: Record) -> EligibilityEvaluation:
     )
 
 
-async def insert(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> None:
+async def insert_evaluation(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> None:
     """Keep a decision with all that it rests on."""
     await tx.execute(
         """
@@ -71,7 +71,7 @@ async def insert(tx: Tx, subscription_id: UUID, made: EligibilityEvaluation) -> 
     )
 
 
-async def find_latest(tx: Tx, _: AllPartners, subscription_id: UUID) -> EligibilityEvaluation | None:
+async def find_latest_evaluation(tx: Tx, _: AllPartners, subscription_id: UUID) -> EligibilityEvaluation | None:
     """The newest decision."""
     row = await tx.fetchrow(f"{_SELECT} order by e.id desc limit 1", subscription_id)
     return _evaluation(row) if row else None
@@ -81,7 +81,7 @@ async def list_page(
     tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page
 ) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions in reading order, and their total."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select listed.*, total
@@ -98,6 +98,6 @@ async def list_page(
     return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_all(tx: Tx, _: AllPartners, subscription_id: UUID) -> list[EligibilityEvaluation]:
+async def list_evaluations(tx: Tx, _: AllPartners, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """All decisions, oldest first."""
     return [_evaluation(row) for row in await tx.fetch(f"{_SELECT} order by e.id", subscription_id)]

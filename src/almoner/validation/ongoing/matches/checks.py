@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "matches.open_are_asked",
         "Of every match that awaiting_review somebody is asked, and of no other",
         "Open an issue with what is found: a match awaiting_review for nobody, or somebody is asked for nothing",

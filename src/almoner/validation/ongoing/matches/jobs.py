@@ -20,11 +20,11 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import LOADED, WatchlistLoadEvent
 from almoner.validation.ongoing.matches import service
 
-AT_MOST: Final = 50_000
+MAX_SUBJECTS_PER_JOB: Final = 50_000
 """Of those who are watched, how many one job looks at: some ten seconds of work."""
 _FIRST: Final = UUID(int=0)
 _LANE: Final = "screening"
-_LOOK_AGAIN: Final = timedelta(minutes=10)
+_RETRY_DELAY: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class RescreeningProgress:
     after: str | None = None
 
 
-async def rescreen(screener: Screener, work: JobContext, job: Job, *, at_most: int = AT_MOST) -> Result:
+async def rescreen_after_load(
+    screener: Screener, work: JobContext, job: Job, *, at_most: int = MAX_SUBJECTS_PER_JOB
+) -> Result:
     """Compare those again who match what a load ended, then those who would match what it brought.
 
     However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
@@ -47,15 +49,17 @@ async def rescreen(screener: Screener, work: JobContext, job: Job, *, at_most: i
     after = await follow(screener, work, UUID(stated.load), UUID(stated.after) if stated.after else _FIRST, at_most)
     async with work.db.write() as tx:
         if after is not None:
-            await queue.enqueue(tx, service.RESCREEN, asdict(replace(stated, after=str(after))))
+            await queue.enqueue_job(tx, service.RESCREEN, asdict(replace(stated, after=str(after))))
         elif stated.stage == "ended":
-            await queue.enqueue(tx, service.RESCREEN, asdict(RescreeningProgress(stated.load, "brought")))
+            await queue.enqueue_job(tx, service.RESCREEN, asdict(RescreeningProgress(stated.load, "brought")))
         else:
             await screenings.emit_screening_completed(tx, UUID(stated.load))
     return JobDone()
 
 
-async def rescreen_outdated(screener: Screener, work: JobContext, job: Job, *, at_most: int = AT_MOST) -> Result:
+async def rescreen_outdated_subjects(
+    screener: Screener, work: JobContext, job: Job, *, at_most: int = MAX_SUBJECTS_PER_JOB
+) -> Result:
     """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
     limit = max(1, at_most // 10)
     async with work.db.read() as tx:
@@ -68,7 +72,7 @@ async def rescreen_outdated(screener: Screener, work: JobContext, job: Job, *, a
 
 
 async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
-    await queue.enqueue(tx, service.RESCREEN_OUTDATED, {"after": str(after)}, lane=_LANE, unique=str(after))
+    await queue.enqueue_job(tx, service.RESCREEN_OUTDATED, {"after": str(after)}, lane=_LANE, unique=str(after))
 
 
 async def _renewal_due(tx: Tx) -> datetime | None:
@@ -76,7 +80,7 @@ async def _renewal_due(tx: Tx) -> datetime | None:
     if not await screenings.has_outdated_subjects(tx):
         return None
     ran = await last_run_at(tx, service.RESCREEN_OUTDATED)
-    return tx.now if ran is None else ran + _LOOK_AGAIN
+    return tx.now if ran is None else ran + _RETRY_DELAY
 
 
 async def _begin_renewal(tx: Tx) -> int:
@@ -98,31 +102,31 @@ async def _rescreen_added(screener: Screener, work: JobContext, load: UUID, afte
     """Those among the next who are watched who match what the load brought; the last who is, None at the end."""
     async with work.db.read() as tx:
         fresh = await screenings.index_of_load(tx, load)
-        covers = await screenings.coverage_changed(tx, load)
+        covers = await screenings.has_coverage_changed(tx, load)
     looked = 0
     while looked < at_most:
         async with work.db.read() as tx:
-            found, last = await screenings.find_subjects_hit(tx, fresh, after)
+            found, last = await screenings.find_subjects_with_hits(tx, fresh, after)
         await _rescreen_subjects(screener, work, found)
         if last is None:
             return None
         if covers:  # what was unknown of everybody is known now
             async with work.db.write() as tx:
-                await screenings.emit_changed(tx, after, last)
+                await screenings.emit_screening_changed(tx, after, last)
         looked, after = looked + screenings.BATCH_SIZE, last
     return after
 
 
 async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Sequence[UUID]) -> None:
     for subject in subjects:
-        await screener.run_with_lists(work.db, partial(service.rescreen, screener, subject))
+        await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, subject))
 
 
 async def on_list_loaded(tx: Tx, events: Sequence[Event]) -> None:
     """A job for each version."""
     for event in events:
-        load = str(msgspec.convert(event.record(), WatchlistLoadEvent).load)
-        await queue.enqueue(tx, service.RESCREEN, {"load": load}, unique=load)
+        load = str(msgspec.convert(event.event_data(), WatchlistLoadEvent).load)
+        await queue.enqueue_job(tx, service.RESCREEN, {"load": load}, unique=load)
 
 
 reactions: Final = (Reaction(LOADED, on_list_loaded),)
@@ -132,6 +136,6 @@ schedules: Final = (Schedule(service.RESCREEN_OUTDATED, _renewal_due, _begin_ren
 def handlers(screener: Screener) -> Mapping[str, Handler]:
     """The jobs, with the lists of the process."""
     return {
-        service.RESCREEN: partial(rescreen, screener),
-        service.RESCREEN_OUTDATED: partial(rescreen_outdated, screener),
+        service.RESCREEN: partial(rescreen_after_load, screener),
+        service.RESCREEN_OUTDATED: partial(rescreen_outdated_subjects, screener),
     }

@@ -11,7 +11,7 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, StoredSubject
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
-from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, Subject
+from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
 from almoner.validation.ongoing.matches import service
 
 _ID_TYPES: Final = {"organisation": "organisation", "agent_verification": "agentverification"}
@@ -25,14 +25,14 @@ class MatchReviewHandler:
         """Why one is cleared."""
         return service.REASONS
 
-    async def lock(self, tx: Tx, subject_id: UUID) -> Subject | None:
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
         """Lock the match until the transaction ends; None where there is none."""
         match = await screenings.lock_match(tx, subject_id)
-        return service.subject_of(match) if match is not None else None
+        return service.review_subject_of(match) if match is not None else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Both sides, what each part of the score is about, and what changed since it was decided. Raises NotFound."""
-        match = await screenings.find(tx, subject_id)
+        match = await screenings.find_match(tx, subject_id)
         if match is None:
             raise NotFound
         stored = await screenings.get_subject(tx, match)
@@ -51,15 +51,15 @@ class MatchReviewHandler:
 
     async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """They are the same. Raises ReviewNotOpen."""
-        return await service.decide(tx, scope, subject_id, decision)
+        return await service.decide_match(tx, scope, subject_id, decision)
 
     async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
         """They are not. Raises ReviewNotOpen."""
-        return await service.decide(tx, scope, subject_id, decision)
+        return await service.decide_match(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
         """Somebody decided wrongly, or about another one. Raises NotFound, ReviewNotOpen."""
-        return await service.reopen(tx, subject_id, by, note)
+        return await service.reopen_match(tx, subject_id, by, note)
 
 
 REVIEW_HANDLER: Final = MatchReviewHandler()

@@ -1,7 +1,7 @@
 """Records compared with the watch lists: what may be the same is decided by people, and remembered.
 
-A match never refuses anything by itself. Whoever has a record compared calls ``look`` in its own transaction, after it
-has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
+A match never refuses anything by itself. Whoever has a record compared calls ``screen`` in its own transaction, after
+it has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch,
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
-from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, Subject
+from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, ReviewSubject
 
 RESCREEN: Final = "matches.rescreen"
 RESCREEN_OUTDATED: Final = "matches.renew"
@@ -28,7 +28,7 @@ REASONS: Final = (DIFFERENT,)
 _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "confirmed", "rejected": "cleared"}
 
 
-def screening_input_of(organisation: Organisation) -> SubjectDetails:
+def subject_details_of(organisation: Organisation) -> SubjectDetails:
     """An organisation as it is compared: under all its names, with its number and where it is."""
     names = (organisation.name, organisation.display_name, *organisation.other_names)
     street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
@@ -75,56 +75,56 @@ async def rescreen(screener: Screener, subject: UUID, tx: Tx) -> ScreeningResult
     return await _apply_earlier_decisions(tx, await _update_reviews(tx, result), ()) if result is not None else None
 
 
-async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
+async def get_screening_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
     return await screenings.get_result(tx, who)
 
 
-async def get_for_update(tx: Tx, who: ScreenedSubject) -> None:
+async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends."""
     await screenings.lock_subject(tx, who)
 
 
-async def unwatch(tx: Tx, who: ScreenedSubject) -> None:
+async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Compare a record no longer when a list changes; nobody need decide what it is compared for any more."""
-    for match in await screenings.unwatch(tx, who):
-        await reviews.withdraw(tx, subject_of(match))
+    for match in await screenings.unwatch_subject(tx, who):
+        await reviews.withdraw_review(tx, review_subject_of(match))
 
 
 async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Forget who was compared; nobody need decide about it any more."""
     for match in await screenings.delete_subject(tx, who):
-        await reviews.withdraw(tx, subject_of(match))
+        await reviews.withdraw_review(tx, review_subject_of(match))
 
 
-async def decide(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:
+async def decide_match(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:
     """A person decided: accepted, the two are the same; rejected, they are not. Raises ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
         raise ReviewNotOpen("There is no such match.")
-    if not await screenings.decide(tx, match, _DECISIONS[decision.verdict]):
+    if not await screenings.decide_match(tx, match, _DECISIONS[decision.verdict]):
         raise ReviewNotOpen("It was decided already, or the two do not agree any more.")
-    await reviews.record_decision(tx, subject_of(match), decision)
+    await reviews.record_decision(tx, review_subject_of(match), decision)
     return match
 
 
-async def reopen(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
+async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
     """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None:
         raise NotFound
-    if not await screenings.reopen(tx, match):
+    if not await screenings.reopen_match(tx, match):
         raise ReviewNotOpen("Nobody has decided about it.")
-    await reviews.record_reopening(tx, subject_of(match), by, note)
-    now = await screenings.find(tx, match_id)
+    await reviews.record_reopening(tx, review_subject_of(match), by, note)
+    now = await screenings.find_match(tx, match_id)
     if now is not None and now.awaiting_review:
-        await reviews.request_review(tx, subject_of(match), [f"listed:{match.category}", "taken_back"])
+        await reviews.request_review(tx, review_subject_of(match), [f"listed:{match.category}", "taken_back"])
     return match
 
 
-def subject_of(match: ScreeningMatch) -> Subject:
+def review_subject_of(match: ScreeningMatch) -> ReviewSubject:
     """A match, in the queue of what people decide."""
-    return Subject("match", match.id, match.who.partner_id)
+    return ReviewSubject("match", match.id, match.who.partner_id)
 
 
 async def _apply_earlier_decisions(
@@ -145,13 +145,13 @@ async def _apply_earlier_decisions(
     answered: dict[UUID, ScreeningMatch] = {}
     for match in waiting:
         twin = decided.get(_comparison_key(match))
-        if twin is None or (await reviews.history_of(tx, subject_of(match))).decisions:
+        if twin is None or (await reviews.review_history_of(tx, review_subject_of(match))).decisions:
             continue
-        stated = (await reviews.history_of(tx, subject_of(twin))).decisions
-        if stated and twin.decision != "open" and await screenings.decide(tx, match, twin.decision):
+        stated = (await reviews.review_history_of(tx, review_subject_of(twin))).decisions
+        if stated and twin.decision != "open" and await screenings.decide_match(tx, match, twin.decision):
             named = f"As of {tx.ids.text('screeningmatch', twin.id)}, which asks the same: {stated[-1].decision.note}"
             await reviews.record_decision(
-                tx, subject_of(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
+                tx, review_subject_of(match), replace(stated[-1].decision, note=named[:MAX_NOTE_LENGTH])
             )
             answered[match.id] = replace(match, decision=twin.decision, awaiting_review=False)
     return replace(result, matches=[answered.get(match.id, match) for match in result.matches])
@@ -170,7 +170,7 @@ def _comparison_key(match: ScreeningMatch) -> tuple[object, ...]:
 async def _update_reviews(tx: Tx, result: ScreeningResult) -> ScreeningResult:
     for match in result.opened:
         again = ["changed_since_decided"] if match.changes_since_decision else []
-        await reviews.request_review(tx, subject_of(match), [f"listed:{match.category}", *again])
+        await reviews.request_review(tx, review_subject_of(match), [f"listed:{match.category}", *again])
     for match in result.ended:
-        await reviews.withdraw(tx, subject_of(match))
+        await reviews.withdraw_review(tx, review_subject_of(match))
     return result

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from almoner.platform.observability.selfcheck import Check
+from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
-    Check(
+    ConsistencyCheck(
         "monitoring.looked_at",
         "A monitoring subscription is looked at within 15 minutes of its creation, of its request's decision, and of "
         "whatever else makes it due",
@@ -22,7 +22,7 @@ checks: Final = (
         """,
         "monitoringsubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.results_are_the_last_told",
         "The results of a monitoring subscription are those of its last change",
         "Somebody wrote to the tables: compare with the last good backup",
@@ -39,7 +39,7 @@ checks: Final = (
         """,
         "monitoringsubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.changes_are_told",
         "Each change of results of the last 80 days was told to the partner once",
         "Somebody wrote to the tables: compare with the last good backup",
@@ -57,7 +57,7 @@ checks: Final = (
         where c.n is distinct from e.n
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.confirmed_matches_are_flagged",
         "A match that a person confirmed flags its category within 15 minutes, wherever its organisation is monitored",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
@@ -79,7 +79,7 @@ checks: Final = (
         """,
         "monitoringsubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.live_are_watched",
         "Every record of an organisation that is monitored is compared when a list changes",
         "See that a worker runs: docs/runbooks/stuck-queue.md; then say it to the project, since nobody should be "
@@ -99,7 +99,7 @@ checks: Final = (
         """,
         "monitoringsubscription",
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.compared_with_what_is_loaded",
         "Within an hour of the load of a list all that is monitored is compared with it",
         "See that a worker runs: docs/runbooks/stuck-queue.md; the job is matches.rescreen",
@@ -111,7 +111,7 @@ checks: Final = (
             and (c.compared_at is null or c.compared_at < l.loaded_at)
         """,
     ),
-    Check(
+    ConsistencyCheck(
         "monitoring.something_is_compared",
         "Where something is monitored, a list of a category that fails compliance is loaded, of sanctions where these "
         "count: else all pass unseen",

@@ -194,9 +194,9 @@ class MonitoringSubscription:
     matches: tuple[MonitoringMatch, ...] = ()
     name: str | None = None
 
-    def ensure_may_become(self, target: MonitoringStatus) -> None:
+    def ensure_transition_allowed(self, target: MonitoringStatus) -> None:
         """Raises AlreadyCancelled or InvalidState unless it may become ``target``."""
-        if SUBSCRIPTION.allows(self.status, target):
+        if SUBSCRIPTION.allows_transition(self.status, target):
             return
         if self.status == "cancelled":
             raise AlreadyCancelled
@@ -209,17 +209,17 @@ class MonitoringSubscription:
 
     def with_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
         """Its request was accepted as this organisation. Raises InvalidState."""
-        self.ensure_may_become("pending")
+        self.ensure_transition_allowed("pending")
         return replace(self, status="pending", organisation_id=organisation_id, search_name=search_name)
 
-    def failed(self) -> "MonitoringSubscription":
+    def with_request_failed(self) -> "MonitoringSubscription":
         """Its request was rejected. Raises InvalidState."""
-        self.ensure_may_become("validation_request_failed")
+        self.ensure_transition_allowed("validation_request_failed")
         return replace(self, status="validation_request_failed")
 
-    def resumed(self) -> "MonitoringSubscription":
+    def with_request_resumed(self) -> "MonitoringSubscription":
         """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
-        self.ensure_may_become("pending_validation_request")
+        self.ensure_transition_allowed("pending_validation_request")
         return replace(self, status="pending_validation_request")
 
     def with_evidence(
@@ -227,7 +227,7 @@ class MonitoringSubscription:
     ) -> "MonitoringSubscription":
         """As it is after a look at its organisation: live. ``flags`` count for compliance. Raises InvalidState."""
         if self.status != "live":
-            self.ensure_may_become("live")
+            self.ensure_transition_allowed("live")
         return replace(
             self,
             status="live",
@@ -249,9 +249,9 @@ class MonitoringSubscription:
         )
         return replace(self, simulated_results=reported, results=results_of(seen, reported, flags))
 
-    def cancelled(self, now: datetime) -> "MonitoringSubscription":
+    def with_cancellation(self, now: datetime) -> "MonitoringSubscription":
         """Cancelled, with what was known. Raises AlreadyCancelled."""
-        self.ensure_may_become("cancelled")
+        self.ensure_transition_allowed("cancelled")
         return replace(self, status="cancelled", cancelled_at=now, due_at=None)
 
 

@@ -26,9 +26,11 @@ async def evaluate(screener: Screener, work: JobContext, job: Job) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
 
     async def check_due(tx: Tx) -> None:
-        await monitoring_evaluation.evaluate(tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"])
+        await monitoring_evaluation.evaluate_subscription(
+            tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"]
+        )
 
-    await screener.run_with_lists(work.db, check_due)
+    await screener.run_with_watchlists(work.db, check_due)
     return JobDone()
 
 
@@ -41,42 +43,44 @@ async def reevaluate(work: JobContext, job: Job) -> Result:
             tx, partner, configuration, UUID(stated["after"]) if stated["after"] else None
         )
         if after is not None:
-            await queue.enqueue(tx, service.REEVALUATE, {**stated, "after": str(after)})
+            await queue.enqueue_job(tx, service.REEVALUATE, {**stated, "after": str(after)})
     return JobDone()
 
 
 async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Configurations were changed."""
-    for changed in dict.fromkeys(msgspec.convert(event.record(), ConfigurationChanged) for event in events):
-        await service.propagate_configuration_change(tx, Partner(changed.partner), changed.configuration)
+    for changed in dict.fromkeys(msgspec.convert(event.event_data(), ConfigurationChanged) for event in events):
+        await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
     """Validation requests were decided."""
-    await service.propagate_request_decisions(
-        tx, [msgspec.convert(event.record(), RequestDecided).request for event in events]
+    await service.evaluate_after_request_decisions(
+        tx, [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
     )
 
 
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of organisations that somebody follows."""
-    reported = [tx.ids.parse("organisation", msgspec.convert(event.record(), _OrganisationId).id) for event in events]
-    await service.propagate_organisation_changes(
+    reported = [
+        tx.ids.parse("organisation", msgspec.convert(event.event_data(), _OrganisationId).id) for event in events
+    ]
+    await service.evaluate_after_organisation_changes(
         tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
     )
 
 
 async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Matches with watch lists came, went, or were decided."""
-    changed = [msgspec.convert(event.record(), ScreeningChanged) for event in events]
+    changed = [msgspec.convert(event.event_data(), ScreeningChanged) for event in events]
     organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
-    await service.propagate_organisation_changes(tx, list(organisations), "screening_changed")
+    await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 
 
 async def on_list_compared(tx: Tx, events: Sequence[Event]) -> None:
     """All who are watched were compared with versions of lists."""
     for event in events:
-        reported = msgspec.convert(event.record(), WatchlistLoadEvent)
+        reported = msgspec.convert(event.event_data(), WatchlistLoadEvent)
         await service.set_compared_version(tx, reported.list, reported.load)
 
 

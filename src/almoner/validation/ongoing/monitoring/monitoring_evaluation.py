@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import search_text
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, service, store
@@ -12,7 +12,7 @@ from almoner.validation.ongoing.monitoring.domain import NO_EVIDENCE, Monitoring
 from almoner.validation.requests import service as validation_requests
 
 
-async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
+async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
     """Look at one and go on from there. A second run finds nothing changed."""
     held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held is None or held.status in ("cancelled", "validation_request_failed"):
@@ -22,14 +22,14 @@ async def evaluate(tx: Tx, screener: Screener, subscription_id: UUID, occasion: 
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
-        looked = now.with_evidence(seen, search_text(organisation.shown_name), tx.now, flags)
-        await service.store_and_emit(
+        looked = now.with_evidence(seen, normalise_search_text(organisation.shown_name), tx.now, flags)
+        await service.store_and_emit_transition(
             tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
         reported = replace(now, results=domain.results_of(NO_EVIDENCE, now.simulated_results, flags))
-        await service.store_and_emit(tx, now, reported, occasion, (), flags)
+        await service.store_and_emit_transition(tx, now, reported, occasion, (), flags)
 
 
 async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> MonitoringSubscription:
@@ -39,9 +39,9 @@ async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> Monit
     request = await validation_requests.get(tx, partner, held.validation_request_id)
     if request.status == "accepted" and request.organisation_id is not None:
         organisation = await organisations.get(tx, partner, request.organisation_id)
-        moved = held.with_organisation(organisation.id, search_text(organisation.shown_name))
+        moved = held.with_organisation(organisation.id, normalise_search_text(organisation.shown_name))
     elif request.status == "rejected":
-        moved = held.failed()
+        moved = held.with_request_failed()
     else:
         return held
     await service.store_transition(tx, held, moved)

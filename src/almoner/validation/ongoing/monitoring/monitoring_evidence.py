@@ -53,7 +53,7 @@ async def collect_evidence(
     results = []
     for record, who in zip(records, known, strict=True):
         others = [other for other in known if other != who]
-        asked = matches.screening_input_of(record)
+        asked = matches.subject_details_of(record)
         results.append(await matches.screen(tx, screener, who, asked, watch=True, others=others))
     return _evidence_of(organisation, results)
 
@@ -64,7 +64,10 @@ async def current_evidence(
     """What is known by the last look at the lists, decisions since then, and what registers say now."""
     if _is_fully_simulated(subscription.simulated_results):
         return MonitoringEvidence(active="yes" if organisation.active else "no")
-    results = [await matches.get_result(tx, who) for who in await screened_subjects_of(tx, organisation, subscription)]
+    results = [
+        await matches.get_screening_result(tx, who)
+        for who in await screened_subjects_of(tx, organisation, subscription)
+    ]
     return replace(_evidence_of(organisation, results), sources=subscription.sources)
 
 
@@ -87,18 +90,18 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for version in lists
             for category in version.covered_categories("organisation")
         ),
-        active_in_register(organisation),
+        registration_active_of(organisation),
     )
 
 
-def active_in_register(organisation: Organisation) -> RegistrationActive | None:
+def registration_active_of(organisation: Organisation) -> RegistrationActive | None:
     """What its register says; None for a body that no list which is loaded here has."""
     if not organisation.active:
         return "no"
     return "yes" if any(source.code is not None for source in organisation.sources) else None
 
 
-def with_newer_lists(
+def with_newer_list_versions(
     subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedList, datetime]]
 ) -> MonitoringSubscription:
     """With the versions of lists up to which all live ones are compared, where they are newer than its own look.
@@ -117,5 +120,5 @@ def with_newer_lists(
 
 async def compliance_flags_of(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:
     """The categories that count for compliance: of its configuration, or of the one that is its partner's default."""
-    found = await configurations.find_effective(tx, Partner(subscription.partner_id), subscription.configuration_id)
+    found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
     return frozenset(found.compliance_flags) if found else DEFAULT_FLAGS

@@ -16,8 +16,8 @@ from almoner.validation.ongoing.monitoring.schemas import (
     MonitoringSubscriptionIn,
     MonitoringSubscriptionOut,
     MonitoringSubscriptionsQuery,
-    change_out,
     filters_of,
+    results_change_out,
     subscription_out,
 )
 
@@ -31,14 +31,14 @@ async def list_monitoring_subscriptions(
     call: ApiCall, query: MonitoringSubscriptionsQuery
 ) -> ListResponse[MonitoringSubscriptionOut]:
     """List monitoring subscriptions, newest first unless sorted by name."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
-    return call.listing(
+    return call.list_response(
         page,
         rows,
         total,
         lambda row: subscription_out(call.tx, row),
-        lambda row: service.position_of(row, query.sort),
+        lambda row: service.cursor_position_of(row, query.sort),
     )
 
 
@@ -68,9 +68,9 @@ async def list_monitoring_history(
     call: ApiCall, id: SubscriptionId, query: PageQuery
 ) -> ListResponse[MonitoringChangeOut]:
     """List each change of the results with what it rests on: lists, versions, matches, scores and decisions."""
-    page = call.page(query)
+    page = call.requested_page(query)
     rows, total = await service.list_history(call.tx, call.partner, id, page)
-    return call.listing(page, rows, total, change_out, lambda row: (row.id.bytes,))
+    return call.list_response(page, rows, total, results_change_out, lambda row: (row.id.bytes,))
 
 
 @routes.post(

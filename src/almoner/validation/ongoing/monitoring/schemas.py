@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit.ids import Ids
-from almoner.kit.time import iso
-from almoner.nonprofits.organisations.domain import search_terms
+from almoner.kit.time import iso_timestamp
+from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord, exactly_one_of
@@ -44,7 +44,7 @@ class MonitoringSubscriptionsQuery(PageQuery):
 
 def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
     """What the query narrows the list by."""
-    words = search_terms(query.query) or (_NEVER,) if query.query else ()
+    words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
     return Filters(query.status, words, query.has_organisation)
 
 
@@ -161,7 +161,7 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
         results=_results(subscription.results),
         sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
         matches=_matches(subscription.matches),
-        created_at=iso(subscription.created_at),
+        created_at=iso_timestamp(subscription.created_at),
     )
 
 
@@ -178,10 +178,10 @@ class MonitoringChangeOut(ResponseRecord, object_name="monitoring_change"):
     matches: list[MonitoringMatchOut]
 
 
-def change_out(change: ResultsChange) -> MonitoringChangeOut:
+def results_change_out(change: ResultsChange) -> MonitoringChangeOut:
     """The answer for one change of results."""
     return MonitoringChangeOut(
-        at=iso(change.at),
+        at=iso_timestamp(change.at),
         occasion=change.occasion,
         results=_results(change.results),
         compliance_flags=None if change.flags is None else list(change.flags),

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.organisations.domain import Organisation, search_text
+from almoner.nonprofits.organisations.domain import Organisation, normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page, Position
@@ -44,7 +44,7 @@ Scope = Partner | AllPartners
 
 EVALUATE: Final = "monitoring_subscriptions.evaluate"
 REEVALUATE: Final = "monitoring_subscriptions.reconfigure"
-_AT_ONCE: Final = 1000
+_BATCH_SIZE: Final = 1000
 
 
 async def create(
@@ -74,7 +74,7 @@ async def create(
         tx.new_id(),
         partner.id,
         tx.now,
-        search_text(name),
+        normalise_search_text(name),
         organisation_id=organisation.id if organisation else None,
         validation_request_id=request.id if request else None,
         configuration_id=configuration_id,
@@ -126,13 +126,13 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
     """One subscription. Raises NotFound."""
     if (found := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
-    return (await _with_newer_lists(tx, [found]))[0]
+    return (await _with_newer_list_versions(tx, [found]))[0]
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
     """Those of these that there are, by id."""
     found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
-    return {subscription.id: subscription for subscription in await _with_newer_lists(tx, found)}
+    return {subscription.id: subscription for subscription in await _with_newer_list_versions(tx, found)}
 
 
 async def list_page(
@@ -140,23 +140,23 @@ async def list_page(
 ) -> tuple[list[MonitoringSubscription], int]:
     """One page and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters, sort)
-    return await _with_newer_lists(tx, rows), total
+    return await _with_newer_list_versions(tx, rows), total
 
 
-async def _with_newer_lists(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
+async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
     """With the versions of lists up to which live ones are compared: an update that concerns none touches no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
     since = await store.list_compared_versions(tx, ALL_PARTNERS)
-    return [monitoring_evidence.with_newer_lists(one, since) for one in found]
+    return [monitoring_evidence.with_newer_list_versions(one, since) for one in found]
 
 
-def position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
+def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> Position:
     """Where a subscription stands in a list that is sorted so."""
-    return store.position_of(subscription, sort)
+    return store.cursor_position_of(subscription, sort)
 
 
-def api_record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
+def build_api_record(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscriptionOut:
     """The subscription as partners see it."""
     return schemas.subscription_out(tx, subscription)
 
@@ -171,7 +171,7 @@ async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page)
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
     """Cancel; what was known stays. Raises NotFound, AlreadyCancelled."""
     held = await get_for_update(tx, partner, subscription_id)
-    cancelled = (await _with_newer_lists(tx, [held]))[0].cancelled(tx.now)
+    cancelled = (await _with_newer_list_versions(tx, [held]))[0].with_cancellation(tx.now)
     await store_transition(tx, held, cancelled)
     if held.organisation_id is not None and held.is_watched:
         await _unwatch(tx, held, held.organisation_id)
@@ -182,7 +182,7 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
     held = await get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held.status == "validation_request_failed":
-        await store_transition(tx, held, held.resumed())
+        await store_transition(tx, held, held.with_request_resumed())
         await enqueue_evaluations(tx, [held.id], "request_decided")
 
 
@@ -194,10 +194,10 @@ async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) 
     organisation = await organisations.get(tx, Partner(held.partner_id), organisation_id)
     records = await monitoring_evidence.screened_subjects_of(tx, organisation, held)
     for who in records:
-        await matches.get_for_update(tx, who)
-    if not await store.find_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
+        await matches.lock_screened_subject(tx, who)
+    if not await store.list_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
         for who in records:
-            await matches.unwatch(tx, who)
+            await matches.unwatch_subject(tx, who)
 
 
 async def simulate_results(
@@ -209,9 +209,9 @@ async def simulate_results(
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     flags = await monitoring_evidence.compliance_flags_of(tx, held)
-    now = (await _with_newer_lists(tx, [held]))[0]
+    now = (await _with_newer_list_versions(tx, [held]))[0]
     known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
-    return await store_and_emit(
+    return await store_and_emit_transition(
         tx, held, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
     )
 
@@ -223,7 +223,7 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mappin
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Have subscriptions looked at after the commit, each once."""
-    await queue.enqueue_all(
+    await queue.enqueue_jobs(
         tx,
         [
             NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
@@ -232,38 +232,38 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
     )
 
 
-async def propagate_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
+async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at what waits for them."""
     await enqueue_evaluations(
-        tx, await store.find_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "request_decided"
+        tx, await store.list_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "request_decided"
     )
 
 
-async def propagate_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
+async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Something else is known of organisations: look at the subscriptions to them.
 
     Until that is done their records name no newer version of a list: they were not compared with it.
     """
-    watching = await store.find_by_organisations(tx, ALL_PARTNERS, organisation_ids)
-    await store.set_due(tx, ALL_PARTNERS, watching)
+    watching = await store.list_by_organisations(tx, ALL_PARTNERS, organisation_ids)
+    await store.mark_due_for_evaluation(tx, ALL_PARTNERS, watching)
     await enqueue_evaluations(tx, watching, occasion)
 
 
-async def propagate_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
+async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may judge otherwise: have its subscriptions looked at, a batch after the other."""
     payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
-    await queue.enqueue(tx, REEVALUATE, payload, unique=str(configuration_id))
+    await queue.enqueue_job(tx, REEVALUATE, payload, unique=str(configuration_id))
 
 
 async def reevaluate_batch(
-    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _AT_ONCE
+    tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _BATCH_SIZE
 ) -> UUID | None:
     """Have the next ones after an id judged anew; the last of them, None after the last of all.
 
     Those without a configuration of their own are judged by the default one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
-    found = await store.find_by_configuration(tx, partner, configuration_id, after, at_once, unnamed=is_default)
+    found = await store.list_by_configuration(tx, partner, configuration_id, after, at_once, unnamed=is_default)
     await enqueue_evaluations(tx, found, "configuration_changed")
     return found[-1] if len(found) == at_once else None
 
@@ -293,7 +293,7 @@ async def store_transition(tx: Tx, held: MonitoringSubscription, new: Monitoring
         await outbox.emit(tx, new.partner_id, domain.STATUS_CHANGED, reported)
 
 
-async def store_and_emit(
+async def store_and_emit_transition(
     tx: Tx,
     held: MonitoringSubscription,
     new: MonitoringSubscription,
@@ -304,6 +304,6 @@ async def store_and_emit(
     """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
     await store_transition(tx, held, new)
     if new.results != held.results:
-        await store_evidence.insert(tx, new, occasion, seen, flags)
-        await outbox.emit(tx, new.partner_id, domain.UPDATED, api_record(tx, new))
+        await store_evidence.insert_results_change(tx, new, occasion, seen, flags)
+        await outbox.emit(tx, new.partner_id, domain.UPDATED, build_api_record(tx, new))
     return new

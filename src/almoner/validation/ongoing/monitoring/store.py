@@ -106,7 +106,7 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
         _results_json(new.simulated_results),
         new.created_at,
     )
-    await counters.add_to_total(tx, partner, _LIST, 1)
+    await counters.add_to_list_total(tx, partner, _LIST, 1)
 
 
 async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
@@ -161,7 +161,7 @@ async def update(tx: Tx, new: MonitoringSubscription, held: MonitoringStatus) ->
             new.matches,
             tx.now,
             held,
-            SUBSCRIPTION.sources_of(new.status),
+            SUBSCRIPTION.source_states_of(new.status),
         )
     )
 
@@ -192,7 +192,7 @@ async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
     where, values = _conditions(filters)
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
     by = ", ".join(f"{key} {order}" for key in keys)
     if page_.position is None:
@@ -238,7 +238,7 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
     return " and ".join(conditions), values
 
 
-def position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
+def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
     """Where a subscription stands in its list."""
     by_id = (subscription.id.bytes,)
     return (subscription.search_name, *by_id) if sort == "name" else by_id
@@ -259,7 +259,7 @@ async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[
     return found
 
 
-async def find_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> list[UUID]:
+async def list_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
     rows = await tx.fetch(
         f"""
@@ -278,7 +278,7 @@ async def find_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequen
     return [row["id"] for row in rows]
 
 
-async def set_due(tx: Tx, _: AllPartners, subscription_ids: Sequence[UUID]) -> None:
+async def mark_due_for_evaluation(tx: Tx, _: AllPartners, subscription_ids: Sequence[UUID]) -> None:
     """These have to be looked at again."""
     await tx.execute(
         f"""
@@ -292,7 +292,7 @@ async def set_due(tx: Tx, _: AllPartners, subscription_ids: Sequence[UUID]) -> N
     )
 
 
-async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for one of these validation requests."""
     rows = await tx.fetch(
         """
@@ -304,7 +304,7 @@ async def find_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequenc
     return [row["id"] for row in rows]
 
 
-async def find_by_configuration(
+async def list_by_configuration(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, limit: int, *, unnamed: bool
 ) -> list[UUID]:
     """The partner's watched subscriptions of a configuration, after an id, by id; ``unnamed``: also those without."""

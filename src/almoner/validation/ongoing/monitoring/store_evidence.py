@@ -34,7 +34,7 @@ def _change(row: Record) -> ResultsChange:
     )
 
 
-async def insert(
+async def insert_results_change(
     tx: Tx,
     subscription: MonitoringSubscription,
     occasion: Occasion,
@@ -60,7 +60,7 @@ async def insert(
 
 async def list_page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results in reading order, and their total."""
-    comparison, order = ("<", "desc") if page_.reads_down else (">", "asc")
+    comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
         f"""
         select listed.*, total from (select count(*) as total from monitoring_change where subscription_id = $1) counted
