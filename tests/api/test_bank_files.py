@@ -115,7 +115,7 @@ async def test_m12_above_the_limit_somebody_else_releases(
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"), by="one")).file
     assert file is not None
     assert file.requires_second_approval
-    with pytest.raises(PaymentFileError, match="somebody else has to release it"):
+    with pytest.raises(PaymentFileError, match="somebody else must release it"):
         await bank.released(service_alone, file, by="one")
     await bank.released(service_alone, file, by="two")
 
@@ -130,7 +130,7 @@ async def test_a_file_is_not_released_when_one_of_its_payouts_has_moved(
     await disbursements_flows.confirm_paid_in_sandbox(
         service_alone.db, uuid_of(service_alone, "disbursement", payout["id"])
     )
-    with pytest.raises(PaymentFileError, match="withdraw it and make another one"):
+    with pytest.raises(PaymentFileError, match="Withdraw the file and create a new one"):
         await bank.released(service_alone, file)
 
 
@@ -158,7 +158,7 @@ async def test_euros_go_by_sepa_where_sepa_is(service_alone: Service, partner: C
 async def test_the_day_of_a_file_is_near(service_alone: Service, tmp_path: Path) -> None:
     today = service_alone.clock.now().date()
     for day in (today - timedelta(days=1), today + timedelta(days=61)):
-        with pytest.raises(PaymentFileError, match="from today on"):
+        with pytest.raises(PaymentFileError, match="must be today or at most"):
             await bank.made(service_alone, bank.own(tmp_path, "USD"), on=day)
 
 
@@ -230,7 +230,7 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     service_alone.clock.advance(days=1)
-    with pytest.raises(PaymentFileError, match="The day of the file is over"):
+    with pytest.raises(PaymentFileError, match="The execution date of this file has passed"):
         await bank.released(service_alone, file)
     await bank.withdrawn(service_alone, file)
     await bank.in_a_file(service_alone)
@@ -257,7 +257,7 @@ async def test_m11_a_wrong_answer_changes_nothing(service_alone: Service, partne
     file = (await bank.made(service_alone, bank.own(tmp_path, "USD"))).file
     assert file is not None
     (known,) = await ends(partner)
-    with pytest.raises(PaymentFileError, match="no file of ours that went to the bank"):
+    with pytest.raises(PaymentFileError, match="not a released file of ours"):
         await bank.heard(service_alone, answer(file, (known, "ACSC")))
     await bank.released(service_alone, file)
     wrongs = {

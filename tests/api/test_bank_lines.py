@@ -141,7 +141,7 @@ async def test_m12_an_imported_line_confirms_no_payout_that_one_person_could_hav
     await heard(alone, moved("B1", -2437, end_to_end=payout["endToEndId"]), moved("B2", -2437, "by hand"))
     found, named = await lines(alone), uuid_of(alone, "disbursement", payout["id"])
     assert found["B1"].reason == "unconfirmed"
-    with pytest.raises(StatementError, match="disbursement has no released file"):
+    with pytest.raises(StatementError, match="disbursement is in no released file"):
         async with alone.db.write() as tx:
             await bank_statements.assign_line_to_disbursement(tx, found["B2"].id, named, by="officer")
     assert (await payouts(partner))[0]["status"] == "SENT"
@@ -171,10 +171,10 @@ async def test_m7_what_a_provider_paid_out_is_found_by_its_name_and_sum(alone: S
 async def test_m7_a_statement_with_a_line_missing_or_another_content_is_refused(
     alone: Service, partner: Client
 ) -> None:
-    with pytest.raises(StatementError, match="lines are missing, or there twice"):
+    with pytest.raises(StatementError, match="lines are missing or duplicated"):
         await heard(alone, moved("B1", 1), off=1)
     await heard(alone, moved("B1", 1))
-    with pytest.raises(StatementError, match="a statement does not change"):
+    with pytest.raises(StatementError, match="Ask the bank why the statement has changed"):
         await heard(alone, moved("B1", 2))
     with pytest.raises(StatementError, match="of CSV say with --mapping what its columns are"):
         await bank.stated(alone, b"day;amount")

@@ -167,7 +167,7 @@ async def test_m7_a_credit_that_is_taken_back_is_no_double_and_holds_payouts_bac
         gift = await tx.fetchrow("select id, partner_id, organisation_id from donation")
         assert gift is not None
         assert (hold.partner_id, hold.organisation_id) == (gift["partner_id"], gift["organisation_id"])
-        assert hold.note.endswith("the bank has taken back what it told before, B1")
+        assert hold.note.endswith("the bank has reversed an earlier movement, B1")
     async with alone.db.write() as tx:
         scope, organisation = Partner(gift["partner_id"]), gift["organisation_id"]
         await disbursements.release_holds(
@@ -227,10 +227,10 @@ async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone
     )
     reported = await refused(alone, content)
     for problem in (
-        "the bank's name of the statement must have 1 to 60 characters",
-        "line 1: the end-to-end id has more than 35 characters",
-        "line 2: it is booked on 9999-12-31: this is more than 3 days ahead",
-        f"line 3: it is booked on {ahead}: this is more than 3 days ahead",
+        "the bank's reference for the statement must have 1 to 60 characters",
+        "line 1: the end-to-end ID has more than 35 characters",
+        "line 2: the booking date 9999-12-31 is more than 3 days in the future",
+        f"line 3: the booking date {ahead} is more than 3 days in the future",
         "line 4: the bank's reference must have 1 to 140 characters",
     ):
         assert sum(one.endswith(problem) for one in reported) == 1, reported

@@ -153,11 +153,11 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
     file = (await bank.made(service, ours)).file
     assert file is not None
     account = await propose(service, nonprofit)
-    with pytest.raises(PaymentFileError, match="withdraw it and make another one"):
+    with pytest.raises(PaymentFileError, match="Withdraw the file and create a new one"):
         await bank.released(service, file)
     for officer in ("two", "three"):
         await approve(service, account, officer)
-    with pytest.raises(PaymentFileError, match="was changed since it was made"):
+    with pytest.raises(PaymentFileError, match="payee account in this file has changed"):
         await bank.released(service, file)
     await bank.withdrawn(service, file)
     again = (await bank.made(service, ours)).file

@@ -87,7 +87,7 @@ async def test_m7_what_was_sent_back_in_the_dashboard_is_not_paid_to_the_nonprof
     assert await other.deliver(times=2) == [204] * (4 if told else 2)
     if told:
         [(who, why)] = await held(giving)
-        assert (who, "25.00 USD back that nobody here began" in why, refund["id"] in why) == ("rule", True, True)
+        assert (who, "25.00 USD without a refund in Almoner" in why, refund["id"] in why) == ("rule", True, True)
     assert not await paid_out(giving)
     [(who, why)] = await held(giving)
     assert (who, refund["id"] in why) == ("rule", True)

@@ -218,7 +218,7 @@ async def test_there_are_at_most_a_hundred(api: Client, service: Service, tenant
             tx.now,
         )
     refused = await api.post(PATH, {})
-    assert "the most that a partner may have" in refused.json()["error"]["reasons"][0]
+    assert "which is the maximum" in refused.json()["error"]["reasons"][0]
     assert (await api.get(PATH)).json()["totalResults"] == 100
 
 

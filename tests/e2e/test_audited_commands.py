@@ -313,7 +313,7 @@ async def donation_requests(world: World) -> None:
     printed = await world.does("donation-requests", "record-payment", request["reference"], "12.00", "USD", *transfer)
     assert printed == (
         f"12.00 USD has been recorded for {request['reference']}.\n"
-        "2.00 USD of it is an overpayment and is held: see `almoner donation-requests overpayments`.\n"
+        "This includes an overpayment of 2.00 USD, which is held: see `almoner donation-requests overpayments`.\n"
     )
     _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
@@ -350,7 +350,7 @@ async def donation_requests(world: World) -> None:
 async def gift_aid(world: World) -> None:
     made = await declared(world.api)
     printed = await world.does("gift-aid", "cancel-declaration", made["id"], "--from", "2026-01-31")
-    assert printed == f"{made['id']} does not cover donations made from 2026-01-31T00:00:00.000Z.\n"
+    assert printed == f"{made['id']} no longer covers donations made from 2026-01-31T00:00:00.000Z.\n"
     before = await world.entries()
     for words, stated in {
         (made["id"],): "the declaration was cancelled on",
@@ -418,7 +418,7 @@ async def gift_aid_claims(world: World) -> None:
     await cause.gift(2000)
     left = await cause.gift(2000, firstName=None)
     claims = ("gift-aid", "claims")
-    sums = "Donations: 1, of 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
+    sums = "Donations: 1, total 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
 
     async def drafted() -> str:
         return word(await world.does(*claims, "draft", "--organisation", cause.organisation), "claim")
@@ -445,7 +445,7 @@ async def gift_aid_claims(world: World) -> None:
     before = await world.entries()
     unknown = world.service.db.deployment.ids.example("giftaidclaim")
     for words, stated in {
-        ("schedule", third, "--out", str(out)): "already exists: name a new file",
+        ("schedule", third, "--out", str(out)): "already exists: choose another file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
         ("mark-paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
         ("withdraw", third, *NOTE): "the claim is submitted: it cannot be withdrawn",
@@ -462,7 +462,7 @@ async def gift_aid_claims(world: World) -> None:
     await cause.gift(3000)
     await api.close()
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
-    assert printed.splitlines()[2] == "Donations: 1, of 30.00 GBP. Lines: 1. 7.50 GBP is due."
+    assert printed.splitlines()[2] == "Donations: 1, total 30.00 GBP. Lines: 1. 7.50 GBP is due."
     _, listed = await world.typed(*claims, "list", "--organisation", cause.organisation)
     rows = [re.split(" {2,}", line.replace(" GBP", ""))[3:9] for line in listed.splitlines()[1:]]
     assert rows == [

@@ -80,10 +80,10 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     )
     reported = await heard(almoner, tmp_path, came("B1", 2400, "card payments"), came("B2", 2300, "po_12345"))
     assert reported == (
-        "1 new statement; 2 open lines checked, 0 matched.\n2 need review: see `almoner bank-statements lines`.\n"
+        "1 new statement. 2 unmatched lines checked, 0 matched.\n2 need review: see `almoner bank-statements lines`.\n"
     )
     listed = (await almoner("bank-statements", "provider-payouts"))[1]
-    for fact in ("test/po_12345", "2026-03-02", "0 d", "24.00 USD", "an open line names it with another amount"):
+    for fact in ("test/po_12345", "2026-03-02", "0 d", "24.00 USD", "but has a different amount"):
         assert fact in listed
     await measured(service, "almoner_bank_lines_open 2.0", "almoner_provider_payouts_open 1.0")
     named = await line(service, "B1")
@@ -109,7 +109,13 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
     assert status == 0
     for fact in ("settlement line", "payment tp_odd", "7.00 USD", "no payment of ours has this identifier"):
         assert fact in reported
-    for fact in ("bank line", "23.00 USD", "nothing of ours is named in it", "provider payout", "30.50 USD"):
+    for fact in (
+        "bank line",
+        "23.00 USD",
+        "no reference of ours was found in the line",
+        "provider payout",
+        "30.50 USD",
+    ):
         assert fact in reported
     for see in (
         "almoner settlements unmatched",
@@ -130,7 +136,7 @@ async def test_m7_what_was_refused_is_listed_with_what_was_said(
     await paid(service, request, 500, "B1")
     await heard(almoner, tmp_path, came("B1", 700, request["reference"]), came("B2", 200, "the rest"))
     listed = (await almoner("bank-statements", "lines"))[1]
-    assert "what it names did not take it: the transfer B1 was noted before" in listed
+    assert "the line could not be booked: the transfer B1 was noted before" in listed
     rest = await line(service, "B2")
     assert (await almoner("bank-statements", "match", rest, "--request", request["reference"]))[0] == 0
     assert [one["status"] for one in await requests(api)] == ["PAID"]
@@ -141,13 +147,16 @@ async def test_one_thing_is_named_to_assign_a_line_to(almoner: Type, service: Se
     name = service.db.deployment.ids.example("bankline")
     for words in ((), ("--request", "ALM-AAAAA-AAAAA", "--provider-payout", "test/po_1")):
         status, reported = await almoner("bank-statements", "match", name, *words)
-        assert (status, "give one of --request, --donation, --provider-payout and --disbursement" in reported) == (
+        assert (
+            status,
+            "use exactly one of --request, --donation, --provider-payout and --disbursement" in reported,
+        ) == (
             2,
             True,
         )
     unknown = service.db.deployment.ids.example("disbursement")
     assert (await almoner("bank-statements", "match", name, "--disbursement", unknown))[1] == (
-        f"There is no line {name} or no record {unknown}.\n"
+        f"Line {name} or record {unknown} does not exist.\n"
     )
 
 

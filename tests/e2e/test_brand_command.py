@@ -42,8 +42,8 @@ async def test_what_cannot_be_shown_is_refused_with_a_reason(service: Service, t
     text = tmp_path / "logo.txt"
     text.write_text("no image")
     for words, reason in (
-        ((), "give a colour, a logo or both"),
-        (("--clear", "--colour", "#123456"), "give a colour, a logo or both"),
+        ((), "use --colour, --logo or both"),
+        (("--clear", "--colour", "#123456"), "use --colour, --logo or both"),
         (("--colour", "red"), "is no colour such as #0d5c4a"),
         (("--logo", str(text)), "not a readable JPEG or PNG"),
     ):

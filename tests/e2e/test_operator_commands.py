@@ -206,7 +206,7 @@ async def test_v8_an_approval_takes_two_reviewers(service: Service, api: Client,
     status, reported = await hers(*approve, "a voided cheque")
     assert status == 0, reported
     assert reported.startswith(
-        "Confirmed by Ada (1 of 2); a second operator with the role reviewer must run the same command before "
+        "Confirmed by Ada (1 of 2). A second operator with the role reviewer must run the same command before "
     )
     assert data(await api.get(f"{PATH}/{made['id']}"))["status"]["type"] == "pending"
     status, reported = await hers(*approve, "again")
@@ -247,7 +247,7 @@ async def test_v8_a_release_takes_two_of_finance(service: Service, api: Client, 
     made = await settled(service, api, nonprofit)
     assert (await hers("disbursements", "hold", nonprofit, "--note", "a list of sanctions"))[0] == 0
     release = ("disbursements", "release", nonprofit, "--note", "another of the same name")
-    assert "Confirmed by Ada (1 of 2); a second operator with the role finance" in (await hers(*release))[1]
+    assert "Confirmed by Ada (1 of 2). A second operator with the role finance" in (await hers(*release))[1]
     assert (await hers("disbursements", "hold", nonprofit, "--note", "and another"))[0] == 0
     assert "Confirmed by Bo (1 of 2)" in (await his(*release))[1], "what Ada saw has changed"
     assert await hers(*release) == (0, f"Disbursements to {nonprofit} are released.\n")

@@ -79,13 +79,13 @@ async def test_what_cannot_be_shown_is_refused_and_changes_nothing(
     page.write_text("<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>")
     good = picture(tmp_path / "good.png")
     for words, reason in (
-        ((), "or --clear alone"),
-        (("--clear", "--name", "A"), "or --clear alone"),
+        ((), "or use --clear on its own"),
+        (("--clear", "--name", "A"), "or use --clear on its own"),
         (("--colour", "red"), "is no colour"),
         (("--logo", str(page)), "not a readable JPEG or PNG"),
-        (("--name", "x" * 201), "201 characters, at most 200"),
+        (("--name", "x" * 201), "201 characters, but the maximum is 200"),
         (("--name", "two\nlines"), "more than one line"),
-        (("--description", "a\u202eb"), "cannot be shown"),
+        (("--description", "a\u202eb"), "cannot be displayed"),
         (("--name", "Kept", *(("--image", good) * 11)), "11 images, at most 10"),
     ):
         status, printed = await almoner("organisations", "brand", organisation, *words)

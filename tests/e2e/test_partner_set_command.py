@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.support.service import Service, Tenant
 from tests.support.terminal import terminal
 
-ASKED = "donation requests every month, from 0 minimum donations, due within 30 days\n"
-WEEKLY = "donation requests every week, from 10 minimum donations, due within 14 days\n"
+ASKED = "donation requests every month, at least 0 times the minimum donation, due within 30 days\n"
+WEEKLY = "donation requests every week, at least 10 times the minimum donation, due within 14 days\n"
 DEFAULT = f"settlement currencies GBP, USD, EUR  donor details shared  Gift Aid not required\n{ASKED}"
 
 

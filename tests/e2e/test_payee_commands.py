@@ -141,7 +141,7 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
     file = next(line.split()[0] for line in printed.splitlines() if " created: " in line)
     out = tmp_path / "payments.xml"
     status, printed = await one("payment-files", "release", file, "--out", str(out))
-    assert (status, "somebody else has to release it" in printed, out.exists()) == (1, True, False)
+    assert (status, "somebody else must release it" in printed, out.exists()) == (1, True, False)
     status, printed = await two("payment-files", "release", file, "--out", str(out))
     assert status == 0, printed
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
@@ -156,7 +156,7 @@ async def test_payouts_go_to_the_bank_in_a_file_and_its_answer_confirms_them(
         "1 paid. Disbursements confirmed: 1, returned: 0."
         in (await one("payment-files", "import-status", str(stated)))[1]
     )
-    assert "nothing changed" in (await one("payment-files", "import-status", str(stated)))[1]
+    assert "Nothing has changed" in (await one("payment-files", "import-status", str(stated)))[1]
     assert sorted(one["status"] for one in await payouts(api)) == ["PAID", "SENT"]
     _, listed = await one("payment-files", "list")
     assert "released" in listed
@@ -179,7 +179,7 @@ async def test_m12_a_bank_that_has_paid_what_came_back_ends_the_command_as_wrong
     stated.write_bytes(bank.answer(file, (payout["endToEndId"], "ACSC"), message="B2"))
     status, printed = await one("payment-files", "import-status", str(stated))
     assert status == 1
-    assert f"{payout['id']} contradicts an earlier report of the bank" in printed
+    assert f"The report on {payout['id']} contradicts an earlier report from the bank" in printed
     _, holds = await one("disbursements", "holds")
     assert payout["id"] in holds
     assert [paid["status"] for paid in await payouts(api)] == ["RETURNED"]
@@ -198,10 +198,10 @@ async def test_a_payout_outside_a_file_is_confirmed_by_two_above_the_limit(
     assert "is PAID: 9.75 USD" in (await one("disbursements", "confirm", small["id"]))[1]
     confirm = ("disbursements", "confirm", large["id"])
     status, printed = await one(*confirm)
-    assert (status, "975.00 USD is more than one person may confirm: say with --note" in printed) == (1, True)
+    assert (status, "975.00 USD is above the limit for one person. Use --note" in printed) == (1, True)
     noted = (*confirm, "--note", "statement of 3 March")
     status, printed = await one(*noted)
-    assert (status, "(1 of 2); a second operator with the role finance must run the same command" in printed) == (
+    assert (status, "(1 of 2). A second operator with the role finance must run the same command" in printed) == (
         0,
         True,
     )

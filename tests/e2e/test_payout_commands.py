@@ -75,7 +75,7 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     _, listed = await almoner("settlements", "list")
     assert "po_1" in listed.splitlines()[1]
     assert listed.splitlines()[2:] == [
-        "1.00 USD of 1 unmatched lines reached the bank and is not booked: see `almoner settlements unmatched`."
+        "1.00 USD of 1 unmatched lines reached the bank but is not booked: see `almoner settlements unmatched`."
     ]
     _, exceptions = await almoner("settlements", "unmatched")
     for fact in ("0 h", "tp_nobody", "1.00 USD", "unknown_payment", "no payment of ours has this identifier"):
@@ -104,8 +104,8 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     await settled(service, api, waiting)
     status, printed = await almoner("disbursements", "run")
     assert status == 0, printed
-    assert "Paid  999.37 USD in 1 disbursement with 2 donations" in printed
-    assert "Waits 24.37 USD in 1 disbursement with 1 donation: verification_pending, the organisation" in printed
+    assert "Paid     999.37 USD in 1 disbursement with 2 donations" in printed
+    assert "Waiting  24.37 USD in 1 disbursement with 1 donation: verification_pending, the organisation" in printed
     (payout,) = await payouts(api, organisationId=ready)
     _, listed = await almoner("disbursements", "list")
     assert [word in listed for word in ("Ready Relief", "999.37 USD", "PAID", "verification_pending")] == [True] * 4
@@ -139,7 +139,7 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     pdf.unlink()
     assert "the payout is RETURNED: only one that is SENT or PAID" in (await almoner(*write, "de"))[1]
     assert "account closed" in (await almoner("disbursements", "show", payout["id"]))[1]
-    assert "Disbursements to this organisation are on hold: find out" in printed
+    assert "Disbursements to this organisation are on hold. Find out" in printed
     assert ": on_hold, people" in (await almoner("disbursements", "run"))[1]
     _, held = await almoner("disbursements", "holds")
     for fact in (ready, "all", f"{payout['id']} came back: account closed", f"Olive ({olive.id})"):
@@ -188,7 +188,7 @@ async def test_in_production_a_person_confirms(service: Service, api: Client, tm
     }
     almoner = terminal(service, tmp_path, "finance", by=None, **production)
     status, printed = await almoner("disbursements", "run")
-    assert (status, "Sent  9.75 USD in 1 disbursement with 1 donation" in printed) == (0, True), printed
+    assert (status, "Sent     9.75 USD in 1 disbursement with 1 donation" in printed) == (0, True), printed
     (payout,) = await payouts(api)
     assert (payout["status"], (await gift(api, made))["status"]) == ("SENT", "RECEIVED_PAYMENT")
     named = payout["id"].removeprefix("sandbox_")

@@ -60,7 +60,7 @@ async def test_an_officer_sends_a_gift_back_in_parts(
     assert name not in (await almoner("refunds", "list"))[1]
     assert name in (await almoner("refunds", "list", "--all"))[1]
     status, shown = await almoner("refunds", "show", made["id"])
-    assert shown.startswith(f"{made['id']} is RECEIVED_PAYMENT; 15.00 USD of 25.00 USD not refunded.\n")
+    assert shown.startswith(f"{made['id']} is RECEIVED_PAYMENT. Not refunded: 15.00 USD of 25.00 USD.\n")
     for fact in ("sent", "tpr_", f"Olive ({olive.id})", "the donor wrote"):
         assert fact in shown
     refused = (await almoner("refunds", "create", made["id"], "--note", "x", "--amount", "1501"))[1]
@@ -85,7 +85,7 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
     assert (await support.gift(api, made))["refundedAmount"] == 1500
     assert "the partner" in (await almoner("refunds", "show", made["id"]))[1]
     again = ("refunds", "create", made["id"], "--note", "the rest", "--reference", "BANK-77")
-    assert "BANK-77 is recorded for another refund" in (await almoner(*again))[1]
+    assert "BANK-77 is already recorded for another refund" in (await almoner(*again))[1]
     status, reported = await almoner(*again[:-1], "BANK-78")
     assert (status, reported.endswith("of 25.00 USD: sent.\n")) == (0, True)
 
@@ -127,7 +127,7 @@ async def test_what_a_provider_refused_waits_for_a_person(
     listed = (await almoner("refunds", "failed"))[1]
     assert not any(name in listed for name in names)
     assert "almoner_refunds_failed 0.0" in await measured(service)
-    assert "let rest before" in (await almoner("refunds", "resolve", names[1], "--note", "x"))[1]
+    assert "already resolved" in (await almoner("refunds", "resolve", names[1], "--note", "x"))[1]
 
 
 async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Client, almoner: Type) -> None:
@@ -136,7 +136,7 @@ async def test_what_a_person_refused_waits_for_nobody(service: Service, api: Cli
     assert "the refund is pending" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
     await almoner("refunds", "mark-failed", name, "--note", "kept")
     assert name not in (await almoner("refunds", "failed"))[1]
-    assert "is refused by a person" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
+    assert "is refused (recorded manually)" in (await almoner("refunds", "resolve", name, "--note", "x"))[1]
 
 
 async def measured(service: Service) -> str:

@@ -53,7 +53,7 @@ async def test_a_month_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     newest, *_ = [row.split()[0] for row in printed.splitlines() if "irs-bmf" in row]
     assert (await typed("registers", "diff", newest, newest))[0] == 0
     status, printed = await typed("registers", "diff", "yesterday", newest)
-    assert (status, "neither an import ID" in printed) == (1, True), printed
+    assert (status, "is not an import ID or a date" in printed) == (1, True), printed
 
 
 async def test_what_is_put_aside_ends_with_status_one_and_says_what_to_do(typed: Type, tmp_path: Path) -> None:

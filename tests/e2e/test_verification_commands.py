@@ -116,7 +116,7 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
     await contact(service, made["organisationId"], "info@hill.example")
     assert (await officer("request-confirmation", made["id"], "--language", "xx"))[0] == 2
     status, printed = await officer("request-confirmation", made["id"])
-    assert (status, printed.startswith("Emailed info@hill.example in de; the link expires at ")) == (0, True)
+    assert (status, printed.startswith("Emailed info@hill.example in de. The link expires at ")) == (0, True)
     service.clock.advance(minutes=10)  # the commands live a little later
     assert "Spenden für Hill Road Relief" in (await mail_to(service, api, "info@hill.example"))["subject"]
     await bank.account(service, made["organisationId"], holder="Any name")

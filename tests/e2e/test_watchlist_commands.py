@@ -85,7 +85,7 @@ async def test_licences_and_unverified_readers_are_told(typed: Type, tmp_path: P
     status, printed = await typed("watchlists", "import", "opensanctions", str(file), "--force")
     assert status == 0, printed
     assert "CC BY-NC 4.0" in printed
-    assert "never tried on a real file" in printed
+    assert "never been tested on a real file" in printed
     status, printed = await typed("watchlists", "status")
     assert "unverified" in printed
     assert "CC BY-NC 4.0" in printed
@@ -96,7 +96,7 @@ async def test_a_refused_load_ends_with_status_one_and_every_administrator_is_to
 ) -> None:
     cut = write(tmp_path / "sdn.csv", [listing(1, AQSA)])
     status, printed = await typed("watchlists", "import", "ofac-sdn", str(cut))
-    assert (status, "every whole list has at least 10,000" in printed) == (1, True), printed
+    assert (status, "a complete list has at least 10,000" in printed) == (1, True), printed
     status, printed = await typed("watchlists", "status")
     assert "Rejected at" in printed
     await alone.drain()

@@ -168,7 +168,7 @@ async def test_an_operator_sees_what_was_lost(empty_database: TestDatabase, tmp_
             "0 removed, 2 rejected",
             "Rejected 2 rows that could not be read:",
             "publicextract.charity.txt line 3: registered_charity_number has not 6 or 7 digits",
-            "Kept 2 numbers unchanged",
+            "Kept 2 registration numbers unchanged",
             "Ignored 1 values that could not be read:",
             "latest_income: 1 (publicextract.charity.txt line 2: 12k)",
             "Note: the table charity_classification is not among the files",

@@ -100,7 +100,7 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
 ) -> None:
     first = await load(db, write(next(paths), rows()))
     cut = write(next(paths), rows()[:2])
-    with pytest.raises(LoadRefused, match="every whole list has at least 3"):
+    with pytest.raises(LoadRefused, match="a complete list has at least 3"):
         await load(db, cut)
     assert await current(db) == list(NAMES)
     async with db.read() as tx:
@@ -108,7 +108,7 @@ async def test_what_looks_broken_is_refused_and_the_last_good_version_stays(
         (refused,) = await service.list_refused_loads(tx)
         reported = await tx.fetch("select type from internal_event order by id")
     assert version.load.id == first.id
-    assert refused.reasons == ("it has 2 entries, and every whole list has at least 3",)
+    assert refused.reasons == ("the list has 2 entries, but a complete list has at least 3",)
     assert [row["type"] for row in reported] in (
         [],
         ["internal.watchlist_refused"],
@@ -121,9 +121,9 @@ async def test_a_list_that_lost_a_share_or_is_older_is_refused(db: Database, pat
     many = [listing(number, f"COMPANY OF TOWN {number}") for number in range(1, 101)]
     days = [datetime(2026, 5, day, tzinfo=UTC) for day in (1, 3)]
     await watchlists_flows.import_files(db, SDN, [write(next(paths), many)], published=days[1])
-    with pytest.raises(LoadRefused, match="21 of the 100 entries that are loaded are not in it"):
+    with pytest.raises(LoadRefused, match="21 of the 100 current entries are missing from the list"):
         await load(db, write(next(paths), many[21:]))
-    with pytest.raises(LoadRefused, match="it is of 2026-05-01, and what is loaded of 2026-05-03"):
+    with pytest.raises(LoadRefused, match="the list is dated 2026-05-01, but the current version is dated 2026-05-03"):
         await watchlists_flows.import_files(db, SDN, [write(next(paths), many[1:])], published=days[0])
 
 

@@ -129,7 +129,7 @@ def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
     whole = Statement("A", "1", "EUR", 500, 1500, "0" * 64, (MOVEMENT,))
     assert statement_problems(whole, TODAY) == []
     assert (
-        "lines are missing, or there twice"
+        "lines are missing or duplicated"
         in statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)), TODAY)[0]
     )
     strange = replace(whole, movements=(replace(MOVEMENT, currency="USD"),))
@@ -210,7 +210,7 @@ def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> Non
     for balances in (first + second, second + first):
         [found] = parsed(before + balances + after, None)
         assert (found.opening_minor, found.closing_minor) == (500, 1250)
-    with pytest.raises(StatementError, match="lines are missing, or there twice"):
+    with pytest.raises(StatementError, match="lines are missing or duplicated"):
         parsed(before + first + second.replace(b"12.50", b"12.51") + after, None)
 
 
@@ -298,7 +298,7 @@ def test_a_statement_is_known_by_its_lines(
 ) -> None:
     statement = Statement("A", "1", "EUR", None, None, "0" * 64, told)
     if new is None:
-        with pytest.raises(StatementError, match=r"does not change.\nB1 of 2026-03-02: 1000 minor units"):
+        with pytest.raises(StatementError, match=r"statement has changed.\nB1 of 2026-03-02: 1000 minor units"):
             new_movements(statement, known)
         return
     assert [position for position, _ in new_movements(statement, known)] == new

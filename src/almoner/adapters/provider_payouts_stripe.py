@@ -104,7 +104,7 @@ class StripePayoutReports:
             payout = parse_response(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
         moves = [move for move in await self._transactions(reference) if not _is_payout_itself(move, reference)]
         if sum(move.net for move in moves) != payout.amount:
-            raise ProviderFailure(f"the transactions of {reference} do not come to what it paid")
+            raise ProviderFailure(f"the transactions of {reference} do not add up to the amount paid")
         names = await self._names(moves)
         for intent in names:
             self._named.pop(intent, None)

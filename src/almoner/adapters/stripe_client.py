@@ -54,7 +54,7 @@ class _Http(stripe.HTTPClient):
     ) -> tuple[bytes, int, Mapping[str, str]]:
         """One call. Raises APIConnectionError."""
         if transactions.is_inside_transaction():
-            raise RuntimeError("Stripe was asked inside a transaction; ask it between two of them")
+            raise RuntimeError("Stripe was called inside a transaction: call it before or after the transaction")
         self._identity.ensure_active()
         try:
             async with self._session.request(
@@ -85,7 +85,7 @@ def _check_response(content: bytes, status: int) -> None:
     wrong = status != _OK and isinstance(answer, dict) and not isinstance(answer.get("error"), dict)
     if wrong or not isinstance(answer, dict):
         raise stripe.APIConnectionError(  # type: ignore[no-untyped-call]
-            f"the answer with status {status} makes no sense", should_retry=status >= _TROUBLE
+            f"unexpected response with status {status}", should_retry=status >= _TROUBLE
         )
 
 
@@ -114,17 +114,17 @@ def translate_errors(what: str) -> Iterator[None]:
         if error.code == _MISSING:
             raise NoSuchPayment(what) from error
         raise ProviderFailure(
-            f"Stripe refuses the call for {what}: {error.code or error.param or 'no code'}"
+            f"Stripe rejected the request for {what}: {error.code or error.param or 'no code'}"
         ) from error
     except stripe.StripeError as error:
-        raise ProviderFailure(f"Stripe cannot be asked for {what}: {type(error).__name__}") from error
+        raise ProviderFailure(f"The request to Stripe for {what} failed: {type(error).__name__}") from error
 
 
 def parse_response(answer: object, form: type[T]) -> T:
     """What Stripe answered, in a form that is checked. Raises ProviderFailure."""
     if not isinstance(answer, stripe.StripeObject):
-        raise ProviderFailure("Stripe's answer makes no sense")
+        raise ProviderFailure("Stripe sent an unexpected response")
     try:
         return msgspec.convert(answer.to_dict(), form)
     except msgspec.ValidationError as error:
-        raise ProviderFailure(f"Stripe's answer makes no sense: {error}") from error
+        raise ProviderFailure(f"Stripe sent an unexpected response: {error}") from error

@@ -70,9 +70,9 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise WebhookRefused("body is not a notice of this provider") from None
+        raise WebhookRefused("body is not a Stripe event") from None
     if event.account is not None:
-        raise WebhookRefused("body.account is not the account of this service")
+        raise WebhookRefused("body.account is not our Stripe account")
     if event.type not in EVENTS:
         return None
     about = _event_subject(event.type)
@@ -82,10 +82,10 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
         return None
     name = str(event.data.object.id if about == "payment" else event.data.object.payment_intent)
     if not PAYMENT_ID.fullmatch(name) or not 1 <= len(event.id) <= 255:
-        raise WebhookRefused("body names no payment")
+        raise WebhookRefused("body has no valid payment ID")
     refund = str(event.data.object.id) if about == "refund" else ""
     if about == "refund" and not _REFUND_NAME.fullmatch(refund):
-        raise WebhookRefused("body names no refund")
+        raise WebhookRefused("body has no valid refund ID")
     return ProviderEvent(event.id, event.type, name, event.livemode, about, refund)
 
 
@@ -101,6 +101,6 @@ def _verify_signature(secret: str, header: str, body: bytes, at: datetime) -> No
         raise WebhookRefused("header.Stripe-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
     expected = hmac.new(secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
     if not any(hmac.compare_digest(expected, given) for given in _V1.findall(match[2])):
-        raise WebhookRefused("header.Stripe-Signature does not fit the body")
+        raise WebhookRefused("header.Stripe-Signature does not match the body")
     if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
         raise WebhookRefused("header.Stripe-Signature is older than five minutes")

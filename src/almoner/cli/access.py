@@ -64,7 +64,7 @@ def parse_id(tx: Tx, type_: str, text: str) -> UUID:
     """The UUID of an identifier. Raises BadParameter with what one looks like."""
     found = tx.ids.parse(type_, text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is not the identifier of a {type_}, such as {tx.ids.example(type_)}")
+        raise typer.BadParameter(f"{text!r} is not a valid {type_} ID, such as {tx.ids.example(type_)}")
     return found
 
 
@@ -130,7 +130,7 @@ def brand_partner(
 ) -> None:
     """Set a partner's colour and logo on hosted pages."""
     if clear == (colour is not None or logo is not None):
-        raise typer.BadParameter("give a colour, a logo or both, or --clear alone")
+        raise typer.BadParameter("use --colour, --logo or both, or use --clear on its own")
 
     async def use(tx: Tx, officer: Caller) -> tuple[str, PartnerAccount]:
         scope = Partner(parse_id(tx, "partner", partner))
@@ -238,7 +238,8 @@ def set_donation_settings(
     )
     typer.echo(
         f"donation requests every {account.request_interval}, "
-        f"from {account.request_minimum_multiple} minimum donations, due within {account.request_due_days} days"
+        f"at least {account.request_minimum_multiple} times the minimum donation, "
+        f"due within {account.request_due_days} days"
     )
 
 

@@ -19,7 +19,7 @@ commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_hel
 
 @commands.command("apply")
 def apply_rules() -> None:
-    """Tag all organisations by this version's rules.
+    """Tag all organisations with this version's rules.
 
     Imports tag the organisations that they load. Run this command after an upgrade that changed the tags or the rules.
     If it is interrupted, run it again. No events are sent, but the changes are shown in the history of each
@@ -45,7 +45,7 @@ def apply_rules() -> None:
 
     done = run_with_database(run)
     line.clear()
-    typer.echo(f"{done.organisations:,} organisations tagged by rules {done.version}: {done.changed:,} changed.")
+    typer.echo(f"{done.organisations:,} organisations tagged with rules {done.version}: {done.changed:,} changed.")
 
 
 @commands.command("suggest")
@@ -62,7 +62,7 @@ def suggest_sub_tags(
     if not found:
         typer.echo("No suggestions for this text.")
         return
-    titles = ("sub-tag", "tag", "code", "score", "because of")
+    titles = ("sub-tag", "tag", "code", "score", "reasons")
     rows = []
     for one in found:
         sub = SUB_TAGS[one.code]

@@ -18,7 +18,7 @@ commands = typer.Typer(help="Manage contact addresses for agent verification.", 
 
 @commands.callback()
 def agents() -> None:
-    """Contact addresses for agent verification; decide with `almoner reviews`."""
+    """Manage contact addresses for agent verification."""
 
 
 @commands.command("set-contact")
@@ -46,6 +46,6 @@ def set_contact(
         except OfficialContactRefused as error:
             raise typer.BadParameter(str(error)) from None
         await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
-        return f"{email} is the contact of {organisation}; confirmation requests sent: {asked}."
+        return f"{email} is now the contact of {organisation}. Confirmation requests sent: {asked}."
 
     typer.echo(run_as_operator("reviewer", use))

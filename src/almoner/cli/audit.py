@@ -81,8 +81,8 @@ def verify_log(
     if gone and entries:
         broken += 1
         typer.echo(
-            f"There are no exported heads at {folder}: is the folder mounted? Without them, a cut-off end of the "
-            "log cannot be detected. Use --without-heads to verify the rest."
+            f"There are no exported heads in {folder}. Check that the folder is mounted. Without exported heads, "
+            "entries deleted at the end of the log cannot be detected. To verify the rest, use --without-heads."
         )
     typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
     if broken:
@@ -106,7 +106,7 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
     line.clear()
     seen = f"{proof.entries:,} entries, {proof.heads:,} signed heads, head {proof.head.hex()[:16]}"
     waiting = f", {proof.waiting:,} waiting" if proof.waiting else ""
-    typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN at {proof.broken}" if proof.broken else "OK"))
+    typer.echo(f"{name}  {seen}{waiting}: " + (f"BROKEN ({proof.broken})" if proof.broken else "OK"))
     return proof
 
 

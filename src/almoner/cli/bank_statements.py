@@ -75,7 +75,7 @@ def import_statement(
     looked, gaps = run_with_database(use)
     line.clear()
     new = f"{looked.kept:,} new statement{'' if looked.kept == 1 else 's'}"
-    typer.echo(f"{new}; {looked.lines:,} open lines checked, {looked.matched:,} matched.")
+    typer.echo(f"{new}. {looked.lines:,} unmatched lines checked, {looked.matched:,} matched.")
     if looked.lines > looked.matched:
         typer.echo(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
     if gaps:
@@ -161,7 +161,7 @@ def explain_discrepancy(
                 )
         except NotFound:
             raise StatementError(
-                f"{what} needs no explanation or does not exist: see `almoner bank-statements gaps` and "
+                f"{what} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
                 "`provider-payouts`."
             ) from None
         await officer.record_audit_entry(
@@ -212,14 +212,14 @@ def match_line(
     reported = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
     given = {name: value for name, value in reported.items() if value is not None}
     if len(given) != 1:
-        raise typer.BadParameter("give one of --request, --donation, --provider-payout and --disbursement")
+        raise typer.BadParameter("use exactly one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()
 
     async def use(tx: Tx, officer: Caller) -> None:
         try:
             await _assign(tx, _id(tx, line), kind, thing, officer.id)
         except NotFound:
-            raise StatementError(f"There is no line {line} or no record {thing}.") from None
+            raise StatementError(f"Line {line} or record {thing} does not exist.") from None
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
 
     run_as_operator("finance", use)

@@ -117,7 +117,7 @@ async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[C
 
 async def _machine(tx: Tx) -> Caller:
     if not await operators.claim_first_operator(tx):
-        raise TokenRefused("An operator has just been added: run the command again with a token.")
+        raise TokenRefused("An operator has just been added. Run the command again with an operator token.")
     return MACHINE
 
 
@@ -149,7 +149,7 @@ def _token() -> str:
         return given.operator_secret
     if sys.stdin.isatty():
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
-    where = f"; {given.data_dir / 'sandbox.json'} has those of the demo operators" if given.sandbox else ""
+    where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
     raise TokenRefused(
         f"This command needs an operator token: set {_SETTING}, or enter it at a terminal. "
         f"Create one at /operator/tokens{where}."
@@ -181,7 +181,7 @@ async def require_two_people(
     if approval.second is None:
         await officer.record_audit_entry(tx, scope, action, subject, look=1)
         return (
-            f"Confirmed by {officer.person.shown_name} (1 of 2); a second operator with the role {role} must run "
+            f"Confirmed by {officer.person.shown_name} (1 of 2). A second operator with the role {role} must run "
             f"the same command before {approval.expires_at:%Y-%m-%d %H:%M} UTC."
         )
     return ApprovedDecision(tx.ids.text(operators.ID, approval.first.by), approval.first.note, (officer.id, note))

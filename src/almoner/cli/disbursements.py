@@ -91,11 +91,11 @@ def run_disbursements() -> None:
     if not ran.sent:
         typer.echo("Nothing was sent.")
     for sums in ran.sent.values():
-        typer.echo(f"{'Paid' if sandbox else 'Sent'}  {_in_words(sums)}")
+        typer.echo(f"{'Paid' if sandbox else 'Sent'}     {_in_words(sums)}")
     for (reason, _), sums in sorted(ran.waiting.items()):
-        typer.echo(f"Waits {_in_words(sums)}: {reason.value}, {reason.sentence}")
+        typer.echo(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.sentence}")
     for disbursement, stated in refused:
-        typer.echo(f"Refused by the ledger: disbursement {disbursement}: {stated}", err=True)
+        typer.echo(f"The ledger rejected disbursement {disbursement}: {stated}", err=True)
     if refused:
         raise typer.Exit(1)
 
@@ -242,7 +242,7 @@ def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> st
     """The requested language. Raises BadParameter."""
     if language is None or nearest_offered_language(language, papers.languages) is not None:
         return language
-    raise typer.BadParameter(f"{language!r} is none of {', '.join(papers.languages)}")
+    raise typer.BadParameter(f"{language!r} is not available. Available languages: {', '.join(papers.languages)}")
 
 
 @commands.command("confirm")
@@ -293,8 +293,8 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
         return PaidConfirmation(officer.id, alone, note)
     if not note:
         raise DisbursementError(
-            f"{format_amount(held.money)} is more than one person may confirm: say with --note where you saw that the "
-            "bank paid it; then another finance operator runs the same command"
+            f"{format_amount(held.money)} is above the limit for one person. Use --note to say where you saw that the "
+            "bank paid it. Another finance operator must then run the same command."
         )
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await require_two_people(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
@@ -336,7 +336,7 @@ def mark_returned(
     found = run_with_database(use)
     typer.echo(
         f"{disbursement} is {found.status}: {format_amount(found.money)} with {_many(found.donations, 'donation')}. "
-        "Disbursements to this organisation are on hold: find out why it was returned, then run "
+        "Disbursements to this organisation are on hold. Find out why it was returned, then run "
         "`almoner disbursements release`."
     )
 
@@ -417,7 +417,7 @@ def _found(organisation: str) -> Iterator[None]:
         yield
     except NotFound:
         raise DisbursementError(
-            f"there is no organisation {organisation}; use --partner for one that a partner added"
+            f"there is no organisation {organisation}. If a partner added it, use --partner"
         ) from None
 
 

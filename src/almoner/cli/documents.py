@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import BlobStore, TrashedBlob
 from almoner.validation.applications.documents import service as documents
 
-commands = typer.Typer(help="Restore deleted documents' files from the trash.", no_args_is_help=True)
+commands = typer.Typer(help="Restore files of deleted documents from the trash.", no_args_is_help=True)
 
 
 @commands.command("trash")
@@ -36,7 +36,7 @@ def list_trash() -> None:
 def restore_file(key: Annotated[str, typer.Argument(help="Key of the file, from `almoner documents trash`.")]) -> None:
     """Restore a file from the trash.
 
-    Before you run this command, restore the document of the file in the database.
+    Before you run this command, restore the file's document in the database.
     """
 
     async def bring_back(database: Database) -> None:

@@ -49,7 +49,7 @@ def create_requests() -> None:
     if not ran.made:
         typer.echo("No donation requests are due.")
     if ran.waiting:
-        typer.echo(f"{ran.waiting:,} are waiting for the end of the period or for more donations.")
+        typer.echo(f"{ran.waiting:,} donation requests are waiting for the end of the period or for more donations.")
 
 
 @commands.command("list")
@@ -117,7 +117,9 @@ def record_payment(
     typer.echo(f"{format_amount(made.money)} has been recorded for {request}.")
     if made.overpaid_minor:
         over = format_amount(Money(made.overpaid_minor, made.money.currency))
-        typer.echo(f"{over} of it is an overpayment and is held: see `almoner donation-requests overpayments`.")
+        typer.echo(
+            f"This includes an overpayment of {over}, which is held: see `almoner donation-requests overpayments`."
+        )
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
@@ -176,7 +178,7 @@ def apply_overpayment(
                 database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
             )
         except NotFound:
-            raise DonationRequestError(f"there is no payment {payment}, or no donation request {request}") from None
+            raise DonationRequestError(f"payment {payment} or donation request {request} does not exist") from None
 
     part = run_with_database(use)
     typer.echo(f"{format_amount(_applied(part))} has been applied to {request}.")

@@ -39,7 +39,7 @@ def cancel_declaration(
 
     cancelled = run_as_operator("finance", use)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
-    typer.echo(f"{declaration} does not cover donations made from {iso_timestamp(cancelled.cancelled_from)}.")
+    typer.echo(f"{declaration} no longer covers donations made from {iso_timestamp(cancelled.cancelled_from)}.")
 
 
 def _moment(text: str | None) -> datetime | None:

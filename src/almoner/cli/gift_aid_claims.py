@@ -90,11 +90,11 @@ def draft_claim(
     if made.expired:
         typer.echo(f"{made.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
     if made.waiting:
-        typer.echo(f"{made.waiting:,} or more donations wait for the next claim: this one is full.")
+        typer.echo(f"At least {made.waiting:,} donations must wait for the next claim, because this claim is full.")
 
 
 def _sums(claim: GiftAidClaim) -> str:
-    counts = f"Donations: {claim.donations:,}, of {format_pounds(claim.minor)}. Lines: {claim.lines:,}."
+    counts = f"Donations: {claim.donations:,}, total {format_pounds(claim.minor)}. Lines: {claim.lines:,}."
     gifts = f"{counts} {format_pounds(claim.tax_minor)}"
     if not claim.deducted_minor:
         return f"{gifts} is due."
@@ -187,8 +187,8 @@ def export_schedule(
         with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
             file.write(_or_nothing(out, lambda: run_as_operator("finance", use)))
     except FileExistsError:
-        raise GiftAidClaimError(f"{out} already exists: name a new file") from None
-    typer.echo(f"Wrote the schedule to {out}. It names donors: delete it once you have submitted it.")
+        raise GiftAidClaimError(f"{out} already exists: choose another file") from None
+    typer.echo(f"Wrote the schedule to {out}. It contains donors' names: delete it after you submit it.")
 
 
 def _or_nothing(out: Path, written: Callable[[], str]) -> str:

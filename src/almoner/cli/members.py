@@ -84,7 +84,7 @@ def update(
     If the member signs in with their email address, they must sign in with the new address from now on.
     """
     if name is None and email is None:
-        raise typer.BadParameter("give --name, --email or both")
+        raise typer.BadParameter("use --name, --email or both")
 
     async def use(tx: Tx, officer: Caller) -> str:
         scope = await get_partner(tx, partner)
@@ -195,7 +195,9 @@ def reset_second_factor(partner: PartnerId, member: Member) -> None:
 
     person, link = run_as_administrator(use)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
-    typer.echo(f"{person.user_name} can no longer sign in with old credentials. Within 7 days, they can use {way}")
+    typer.echo(
+        f"{person.user_name} can no longer sign in with old credentials. To sign in within 7 days, they can use {way}"
+    )
 
 
 @commands.command("groups")
@@ -238,7 +240,7 @@ def map_group(
 def _roles(typed: list[str] | None) -> list[MemberRole]:
     """The roles that were typed. Raises BadParameter."""
     if strange := sorted(set(typed or ()) - set(MEMBER_ROLES)):
-        raise typer.BadParameter(f"{', '.join(strange)}: not a member role. Roles are {', '.join(MEMBER_ROLES)}")
+        raise typer.BadParameter(f"{', '.join(strange)}: not a member role. The roles are {', '.join(MEMBER_ROLES)}")
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
@@ -266,4 +268,4 @@ def _columns(one: MembershipState) -> list[object]:
 def _show_link(member: str, link: str) -> None:
     typer.echo(f"member      {member}")
     typer.echo(f"invitation  {link}")
-    typer.echo("We emailed it, too. It works once, expires in 7 days, and is not shown again.")
+    typer.echo("We also emailed this link. It works once and expires in 7 days. You won't be able to see it again.")

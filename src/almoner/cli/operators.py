@@ -167,7 +167,7 @@ def update(
 ) -> None:
     """Change an operator's email address or name."""
     if email is None and name is None:
-        raise typer.BadParameter("give --email, --name or both")
+        raise typer.BadParameter("use --email, --name or both")
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.update_details(
@@ -187,7 +187,9 @@ def reset_second_factor(operator: OperatorId) -> None:
 
     async def use(tx: Tx, officer: Caller) -> str:
         person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
-        return _stated(tx, person, "can sign in again with the link that we emailed; sessions and tokens have ended")
+        return _stated(
+            tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended"
+        )
 
     typer.echo(run_as_administrator(use))
 

@@ -60,7 +60,7 @@ def brand_organisation(
     Options that you leave out keep their current values.
     """
     if clear != all(given is None for given in (name, description, logo, image, colour)):
-        raise typer.BadParameter("give a name, a description, a logo, images or a colour, or --clear alone")
+        raise typer.BadParameter("use --name, --description, --logo, --image or --colour, or use --clear on its own")
 
     emblem = None if logo is None else _read(logo)
     pictures = None if image is None else [_read(path) for path in image]
@@ -135,7 +135,7 @@ def publish_organisation(
     website: Annotated[
         list[str] | None,
         typer.Option(
-            help="A website that you have checked belongs to the organisation. Used to verify agents. Can be repeated."
+            help="A website of the organisation. Check that it is theirs: it is used to verify agents. Can be repeated."
         ),
     ] = None,
 ) -> None:

@@ -35,7 +35,7 @@ commands = typer.Typer(help="Manage payment files for the bank (pain.001).", no_
 
 _TYPE: Final = "bankfile"
 _SHOWN: Final = 20
-_HELD: Final = "is on hold, see `almoner disbursements holds` and `almoner verifications flags`"
+_HELD: Final = "is on hold: see `almoner disbursements holds` and `almoner verifications flags`"
 
 FileId = Annotated[str, typer.Argument(help="File ID, from `almoner payment-files list`.")]
 Out = Annotated[Path, typer.Option("--out", help="File to write. The file must not exist yet.")]
@@ -102,7 +102,7 @@ def create(
         if made.file is not None:
             await _record(tx, officer, "payment_file.made", made.file)
         whys = (
-            (made.without_account, "has no approved payee account, see `almoner payee-accounts`"),
+            (made.without_account, "has no approved payee account: see `almoner payee-accounts`"),
             (made.held, _HELD),
         )
         lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
@@ -112,14 +112,14 @@ def create(
     for one in lost:
         typer.echo(f"Left out: {one}")
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
-        typer.echo(f"Left out: and {more:,} more")
+        typer.echo(f"Left out: {more:,} more")
     if made.file is None:
         typer.echo(f"There are no disbursements in {own.single_release_limit.currency} to pay.")
         return
     who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
     typer.echo(
-        f"{named_so} created: {format_amount(made.file.total)} in {_payments(made.file)}, on "
-        f"{made.file.execution_date}; sha256 {made.file.sha256}."
+        f"{named_so} created: {format_amount(made.file.total)} in {_payments(made.file)}, execution date "
+        f"{made.file.execution_date}, sha256 {made.file.sha256}."
     )
     typer.echo(f"The file is not written yet: {who} with `almoner payment-files release`.")
 
@@ -133,7 +133,9 @@ async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
 def _own(currency: str) -> OwnAccount:
     known = payment_files.load_own_accounts(settings.read_settings().bank_accounts)
     if currency not in known:
-        raise PaymentFileError(f"We have no account in {currency}: ALMONER_BANK_ACCOUNTS has {', '.join(known)}.")
+        raise PaymentFileError(
+            f"We have no account in {currency}. ALMONER_BANK_ACCOUNTS has accounts in {', '.join(known)}."
+        )
     return known[currency]
 
 
@@ -155,8 +157,8 @@ def release(file: FileId, out: Out) -> None:
 
     released, content = run_as_operator("finance", use)
     outputs.write_file(out, content)
-    typer.echo(f"{out} holds {format_amount(released.total)} in {_payments(released)}; sha256 {released.sha256}.")
-    typer.echo("Upload it only once: the bank rejects a second upload by its message ID.")
+    typer.echo(f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256}.")
+    typer.echo("Upload it only once. The bank rejects a second file with the same message ID.")
 
 
 @commands.command("export")
@@ -212,7 +214,7 @@ def import_status(
 
     reported, wrong = run_with_database(use)
     if not reported.counts:
-        typer.echo("This report was imported before: nothing changed.")
+        typer.echo("This report was already imported. Nothing has changed.")
         return
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
     typer.echo(
@@ -228,12 +230,14 @@ def _wrong(database: Database, told: StatusReportResult) -> list[str]:
     """What needs a person."""
     ids = database.deployment.ids
     found = [
-        f"{ids.text('disbursement', one)} contradicts an earlier report of the bank. Disbursements to the organisation "
-        "are on hold, see `almoner disbursements holds`. Ask the bank, and release them once it is clear."
+        f"The report on {ids.text('disbursement', one)} contradicts an earlier report from the bank. Disbursements to "
+        "the organisation are on hold: see `almoner disbursements holds`. Ask the bank before you release them."
         for one in told.contradicted
     ]
     for one, why in told.refused:
-        found.append(f"{ids.text('disbursement', one)} could not be changed: {why}. Fix that and run this again.")
+        found.append(
+            f"{ids.text('disbursement', one)} could not be updated: {why}. Fix this and run the command again."
+        )
     return found
 
 

@@ -91,7 +91,7 @@ def show(donation: DonationId) -> None:
             ended = [iso_timestamp(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
             rows.append([*_row(tx, one), *started, *ended, one.ended_note])
         return (
-            f"{donation} is {gift.status}; {format_amount(gift.left)} of {format_amount(gift.money)} not refunded.",
+            f"{donation} is {gift.status}. Not refunded: {format_amount(gift.left)} of {format_amount(gift.money)}.",
             rows,
         )
 

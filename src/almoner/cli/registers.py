@@ -151,10 +151,10 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum numbe
     The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The added,
     changed and removed columns count registration numbers. `minor` counts registration numbers for which only ignored
     columns changed, such as the tax period. `rejected` counts rows that could not be read, and `ignored` counts
-    optional values that could not be read. `kept` counts registration numbers that were left unchanged because of
-    either; for details, run `almoner registers show`. `ambiguous` counts links between registration numbers that are
-    not clear enough to merge organisations. A source is unverified if its import format has never been tested on a real
-    file. Requests that rely on it are always reviewed by a person.
+    optional values that could not be read. `kept` counts registration numbers that were left unchanged because rows or
+    values could not be read. For details, run `almoner registers show`. `ambiguous` counts links between registration
+    numbers that are not clear enough to merge organisations. A source is unverified if its import format has never been
+    tested on a real file. Requests that rely on it are always reviewed by a person.
     """
 
     async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
@@ -292,7 +292,9 @@ def _named(tx: Tx, given: str) -> UUID | datetime:
     try:
         return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise ImportRefused(f"{given!r} is neither an import ID, see `almoner registers list`, nor a date") from None
+        raise ImportRefused(
+            f"{given!r} is not an import ID or a date: for import IDs, see `almoner registers list`"
+        ) from None
 
 
 def _different(row: NumberDifference) -> tuple[object, ...]:
@@ -322,7 +324,7 @@ def roll_back(source: Source) -> None:
 
     made = run_with_database(undo)
     typer.echo(
-        f"Rolled back the newest import of {made.source}. Its data is of {made.data_as_of:%Y-%m-%d} again: "
+        f"Rolled back the newest import of {made.source}. The data is again as of {made.data_as_of:%Y-%m-%d}: "
         f"{made.added:,} restored, {made.changed:,} changed back, {made.removed:,} made inactive."
     )
 
@@ -381,8 +383,9 @@ def _report_unread(load: Load, rejected: _Rejected) -> None:
             typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
     if load.carried_over:
         typer.echo(
-            f"Kept {load.carried_over:,} numbers unchanged: their rows were rejected, or they are missing and a "
-            "rejected row without a readable number may be theirs. If no rejected row is theirs, use --force."
+            f"Kept {load.carried_over:,} registration numbers unchanged. Either their rows were rejected, or they are "
+            "missing and may belong to a rejected row without a readable number. If no rejected row belongs to them, "
+            "use --force."
         )
     if load.unreadable_values:
         typer.echo(f"Ignored {_unread(load):,} values that could not be read:")
@@ -403,6 +406,6 @@ def _tell(load: Load, seconds: float) -> None:
     )
     if load.ambiguous:
         typer.echo(
-            f"{load.ambiguous:,} links of {load.source} are ambiguous and merge nothing: "
-            "they name several numbers of one register for one organisation."
+            f"{load.ambiguous:,} links of {load.source} are ambiguous and were not used to merge organisations: "
+            "they give one organisation several numbers in the same register."
         )

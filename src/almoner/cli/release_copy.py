@@ -35,13 +35,13 @@ def release_copy(
 
     async def release(database: Database, found: CopyFinding) -> str:
         if found.verdict in copy_detection.LIVE_VERDICTS:
-            return "This database is not a copy: nothing to release."
+            return "This database is not a copy. There is nothing to release."
         async with database.read() as tx:
             due = (await queue.queue_metrics(tx)).outstanding
         for line in _stated(found, due):
             typer.echo(line)
         if not yes:
-            prompt = "Replace the original deployment?" if takes_over else "Activate it beside the original deployment?"
+            prompt = "Replace the original deployment?" if takes_over else "Activate the copy as a separate deployment?"
             typer.confirm(prompt, abort=True)
         if takes_over and found.claim is not None:
             await copy_detection.supersede_former_deployment(
@@ -62,16 +62,14 @@ def _stated(found: CopyFinding, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:
-        lines.append(f"  of deployment   {claim.id}, on its server since {iso_timestamp(claim.claimed_at)}")
-        lines.append(f"  its state is of {iso_timestamp(claim.generation_at)}")
+        lines.append(f"  deployment      {claim.id}, on its server since {iso_timestamp(claim.claimed_at)}")
+        lines.append(f"  data as of      {iso_timestamp(claim.generation_at)}")
         if claim.copy_detected_at is not None:
-            lines.append(f"  found           {iso_timestamp(claim.copy_detected_at)}")
+            lines.append(f"  detected        {iso_timestamp(claim.copy_detected_at)}")
     if claim is not None and outside is not None:
         behind = (outside.at - claim.generation_at).total_seconds()
-        lines.append(
-            f"  the storage     says {iso_timestamp(outside.at)}: the database is {max(behind, 0):,.0f} s behind"
-        )
+        lines.append(f"  storage as of   {iso_timestamp(outside.at)}: the database is {max(behind, 0):,.0f} s behind")
     elif found.storage_error is not None:
-        lines.append("  the storage     cannot be read")
-    lines.append(f"  due             {due:,} jobs, such as emails and deliveries, run once it is released")
+        lines.append("  storage         cannot be read")
+    lines.append(f"  due             {due:,} jobs, such as emails and deliveries. They run after the release.")
     return lines

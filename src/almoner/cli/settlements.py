@@ -90,7 +90,7 @@ def list_settlements(limit: Limit = 50) -> None:
     for found in unbooked:
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
         typer.echo(
-            f"{net} of {found.lines:,} unmatched lines reached the bank and is not booked: "
+            f"{net} of {found.lines:,} unmatched lines reached the bank but is not booked: "
             "see `almoner settlements unmatched`."
         )
 

@@ -56,7 +56,7 @@ def set_provider(
     Enter the client secret when prompted, or pipe it to standard input.
     """
     if public and keep_secret:
-        raise typer.BadParameter("a public client has no secret to keep")
+        raise typer.BadParameter("use either --public-client or --keep-secret: a public client has no secret")
     secret = "" if public else None if keep_secret else _secret()
     wanted = ProviderSettings(
         name,

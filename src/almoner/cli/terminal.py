@@ -142,7 +142,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        reported = import_module("almoner.cli.failures").explain(error)  # few commands fail
+        reported = import_module("almoner.cli.failures").explain_error(error)  # few commands fail
         if reported is None:
             raise
         typer.echo(reported, err=True)

@@ -51,7 +51,7 @@ def list_unallocated_payments(
         return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
 
     rows, decisions = run_in_transaction(use)
-    print_table(("payment", "since", "reason", "amount", "status", "automatic on", "provider payment"), rows)
+    print_table(("payment", "since", "reason", "amount", "status", "automatic decision", "provider payment"), rows)
     if decisions:
         typer.echo()
         print_table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)

@@ -187,13 +187,13 @@ def request_confirmation(
         if known is None:
             organisation = tx.ids.text("organisation", one.organisation_id)
             raise InvalidState(
-                f"no contact address is set: almoner agents set-contact {organisation} EMAIL --source ..."
+                f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
             )
         asked = await organisation_confirmations.request_confirmation(
             tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
         )
         await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
-        return f"Emailed {known.email} in {asked.language}; the link expires at {iso_timestamp(asked.expires_at)}."
+        return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
 
     typer.echo(run_as_operator("reviewer", use))
 
@@ -201,7 +201,7 @@ def request_confirmation(
 def _language(given: str | None) -> str | None:
     offered = TranslationCatalogues().offered_languages
     if given is not None and given not in offered:
-        raise typer.BadParameter(f"--language is one of {', '.join(offered)}")
+        raise typer.BadParameter(f"--language must be one of {', '.join(offered)}")
     return given
 
 

@@ -89,7 +89,7 @@ def import_list(
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
     if reader.unverified:
-        typer.echo("Its reader was written from the layout and never tried on a real file: check what it loaded.")
+        typer.echo("The import format of this list has never been tested on a real file: check the imported data.")
     started = time.monotonic()
     try:
         loaded = run_with_database(load)
@@ -97,7 +97,7 @@ def import_list(
         line.clear()
     _tell(loaded, time.monotonic() - started)
     for part in retired:
-        typer.echo(f"{part} is retired: {reader.code} contains all of it, and decisions still apply.")
+        typer.echo(f"{part} is retired: {reader.code} contains all of its entries, and past decisions still apply.")
 
 
 @commands.command("retire")
@@ -181,6 +181,6 @@ def _tell(load: Load, seconds: float) -> None:
     )
     if load.kept:
         typer.echo(
-            f"Kept {load.kept:,} entries unchanged: their rows were rejected, or they are missing and a rejected row "
-            "without a readable number may be theirs. If no rejected row is theirs, use --force."
+            f"Kept {load.kept:,} entries unchanged. Either their rows were rejected, or they are missing and may "
+            "belong to a rejected row without a readable number. If no rejected row belongs to them, use --force."
         )

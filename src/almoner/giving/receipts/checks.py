@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "receipts.numbered",
-        "An issuer's receipts are numbered from 1 to its last number, none missing",
-        "Somebody has written to the tables around the service: restore the receipts from a backup",
+        "Each issuer's receipts are numbered from 1 to the issuer's last number, without gaps",
+        "Somebody changed the tables directly. Restore the receipts from a backup",
         """
         select partner_id from receipt_issuer i left join (
             select partner_id, count(*) as issued, max(number) as highest from receipt group by partner_id

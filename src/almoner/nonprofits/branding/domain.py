@@ -38,9 +38,9 @@ def normalise_text(name: str, stated: str | None, longest: int) -> str | None:
         return None
     stored = "\n".join(" ".join(line.split()) for line in stated.strip().splitlines()).strip()
     if any(not (character.isprintable() or character == "\n") for character in stored):
-        raise InvalidBranding(f"the {name} holds characters that cannot be shown")
+        raise InvalidBranding(f"the {name} contains characters that cannot be displayed")
     if len(stored) > longest:
-        raise InvalidBranding(f"the {name} has {len(stored)} characters, at most {longest}")
+        raise InvalidBranding(f"the {name} has {len(stored)} characters, but the maximum is {longest}")
     return stored or None
 
 
@@ -48,5 +48,5 @@ def check_image_size(name: str, content: bytes, most: int) -> None:
     """Raises InvalidBranding for an image that is too large for every page."""
     if len(content) > most:
         raise InvalidBranding(
-            f"the {name} has {len(content)} bytes when written anew, at most {most}: take a simpler one"
+            f"the {name} has {len(content)} bytes after processing, but the maximum is {most}: use a simpler image"
         )

@@ -13,8 +13,8 @@ _WORDS_OF: Final = " + ".join(
 checks: Final = (
     ConsistencyCheck(
         "organisations.followers_are_told",
-        "An hour after a load, everybody who follows an organisation that it changed has been told",
-        "See that a worker runs; a job `organisations.tell` that died says why in its last_error",
+        "Within an hour of an import, all subscriptions to the changed organisations are notified",
+        "Check that a worker is running. If an `organisations.tell` job is dead, its last_error shows the reason",
         """
         select l.source || ', load ' || t.load_id from organisation_change_notification t
         join register_load l on l.id = t.load_id
@@ -23,8 +23,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "organisations.joined_on_certain_evidence",
-        "A record answers for another only where a link says so that no other link contradicts",
-        "Load the source of the links again: every load joins and parts anew what links say",
+        "Registrations are merged only if a link says so and no other link contradicts it",
+        "Import the source of the links again. Every import updates the merges from its links",
         """
         select o.registry_number || ' ' || o.id from organisation o
         where o.same_as is not null and not exists (
@@ -40,8 +40,8 @@ checks: Final = (
     ),
     ConsistencyCheck(  # each table is read once, and one number of it compared: seconds for millions of bodies
         "organisations.found_as_they_are",
-        "What search reads of the bodies of a register is what they are: names, words, state, tags",
-        "Mend it with almoner organisations reindex, and find out who wrote past the service to these tables",
+        "The search index of every register matches the names, words, status and tags of its organisations",
+        "Run `almoner organisations reindex`, and find out who changed these tables directly",
         f"""
         select r.code from registry r
         left join (
@@ -57,8 +57,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "organisations.words_are_counted",
-        "Every word of a body is known to search, as often as bodies have it",
-        "Count them anew with almoner organisations reindex",
+        "The search index counts every word as often as organisations contain it",
+        "Run `almoner organisations reindex` to count the words again",
         f"""
         select known.n || ' known, ' || had.n || ' there'
         from (select coalesce(sum(n), 0) as n from organisation_search_term) known

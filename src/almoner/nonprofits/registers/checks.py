@@ -7,16 +7,18 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "registers.young_enough",
-        "The data of every register is younger than the greatest age that the deployment allows",
-        "Load a newer file: almoner registers import. If it refreshes itself, follow docs/runbooks/registers.md",
+        "The data of every register is younger than its maximum age",
+        "Import newer files with `almoner registers import`. If the register refreshes automatically, follow "
+        "docs/runbooks/registers.md",
         """
         select code from register_source where data_as_of < (select at from moment) - max_age
         """,
     ),
     ConsistencyCheck(
         "registers.none_put_aside",
-        "No load waits in quarantine: the newest of every source was good",
-        "Follow docs/runbooks/registers.md: fetch the files again, or load what holds rows as it is with --force",
+        "The newest import of every source is not in quarantine",
+        "Follow docs/runbooks/registers.md. Download the files again. If they contain rows, you can also import them "
+        "as they are with --force",
         """
         select l.source || ', data of ' || to_char(l.data_as_of, 'YYYY-MM-DD') from register_load l
         where l.status = 'quarantined' and not exists (
@@ -26,9 +28,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "registers.none_kept_in_doubt",
-        "The newest load of every source could read the rows of all numbers that it was compared with",
-        "Show it: almoner registers show LOAD. Fetch corrected files; or, where no rejected row is of a number that is "
-        "missing, load the files again with --force",
+        "The newest import of every source left no registration numbers unchanged because of rejected rows",
+        "Run `almoner registers show` with the import ID, and download corrected files. If no rejected row belongs to "
+        "a missing number, import the files again with --force",
         """
         select l.source || ', ' || l.carried_over || ' kept, data of ' || to_char(l.data_as_of, 'YYYY-MM-DD')
         from register_load l
@@ -40,8 +42,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "registers.refresh",
-        "Every register that refreshes itself could be fetched",
-        "Follow docs/runbooks/registers.md: what its publisher answers is said here, and in the log (register_refresh)",
+        "Every register that refreshes automatically could be downloaded",
+        "Follow docs/runbooks/registers.md. The example and the log (register_refresh) show the publisher's response",
         """
         select source || ', ' || failures || ' times: ' || reason from register_refresh where failures >= 3
         """,

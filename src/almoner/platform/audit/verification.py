@@ -88,7 +88,7 @@ async def verify_chain(
     try:
         await walk.from_the_beginning(folder, report)
         if started and not walk.proof.entries:
-            raise ChainBroken(None, "the whole chain is gone, or it was never begun")
+            raise ChainBroken(None, "the whole chain is missing, or was never started")
     except ChainBroken as broken:
         walk.proof.broken = broken
     except UnreadableHeads as unreadable:
@@ -117,7 +117,7 @@ class _ChainWalk:
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
         if started is not None and started.sequence and not self._heads:
-            raise ChainBroken(None, "the signed heads are gone: the first entry of a chain is signed with it")
+            raise ChainBroken(None, "the signed heads are missing: every chain has one from its first entry on")
         while rows := await self._page(PLACED, proof.entries):
             for row in rows:
                 self._placed(row, started)
@@ -134,7 +134,7 @@ class _ChainWalk:
         async with self._db.read() as tx:
             if copied := await tx.fetchrow(TWICE, proof.scope):
                 raise ChainBroken(
-                    copied["sequence"], f"inserted: a copy of another ({copied['action']}, {copied['id']})"
+                    copied["sequence"], f"inserted: a copy of another entry ({copied['action']}, {copied['id']})"
                 )
 
     async def _page(self, sql: str, after: int) -> Sequence[Record]:
@@ -151,7 +151,7 @@ class _ChainWalk:
             return None
         end = ChainEnd(row["scope"], row["last_sequence"], row["last_hash"])
         if end.mac(self._vault) != row["mac"]:
-            raise ChainBroken(None, f"the end of the chain (entry {end.sequence:,}) was edited")
+            raise ChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
     def _placed(self, row: Record, started: ChainEnd | None) -> None:
@@ -163,16 +163,16 @@ class _ChainWalk:
         body = self._written(row, sequence)
         proof.head = chained_hash(proof.head, sequence, row["n"], row["mac"], body)
         if proof.head != row["hash"]:
-            raise ChainBroken(
-                sequence, "reordered: it was written at another place, or the one before it was exchanged"
-            )
+            raise ChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
         proof.entries = sequence
         if started is not None and sequence == started.sequence and started.hash != proof.head:
-            raise ChainBroken(sequence, "the end of the chain was another one")
+            raise ChainBroken(sequence, "does not match the recorded end of the chain")
         while self._heads and self._heads[0].sequence == sequence:
             signed = self._heads.pop(0)
             if signed.hash != proof.head:
-                raise ChainBroken(sequence, f"not what was signed at {signed.signed_at:%Y-%m-%d %H:%M}: made anew")
+                raise ChainBroken(
+                    sequence, f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: rewritten"
+                )
 
     def _written(self, row: Record, sequence: int | None) -> bytes:
         """The body of an entry that the service wrote, with nothing about it changed since."""
@@ -182,13 +182,15 @@ class _ChainWalk:
             raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
             if log.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
-                raise ChainBroken(sequence, f"its address was edited ({entry.action}, {entry.id})")
+                raise ChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
             entry.address_digest is not None
             and (sequence or self._aged + 1) > self._aged
             and entry.at + log.ADDRESS_RETENTION > self._now
         ):
-            raise ChainBroken(sequence, f"its address was erased before its year was over ({entry.action}, {entry.id})")
+            raise ChainBroken(
+                sequence, f"the address was deleted before its year was over ({entry.action}, {entry.id})"
+            )
         return body
 
     def _ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
@@ -198,12 +200,12 @@ class _ChainWalk:
             signed = self._heads[-1]
             raise ChainBroken(
                 entries + 1,
-                f"truncated: entry {signed.sequence:,} was signed at {signed.signed_at:%Y-%m-%d %H:%M}",
+                f"truncated: entry {signed.sequence:,} was signed at {signed.signed_at:%Y-%m-%d %H:%M}, but is missing",
             )
         if now is None and entries:
-            raise ChainBroken(None, "the end of the chain is gone")
+            raise ChainBroken(None, "the recorded end of the chain is missing")
         if started is not None and entries < started.sequence:
-            raise ChainBroken(entries + 1, f"deleted, up to entry {started.sequence:,}, which was the last")
+            raise ChainBroken(entries + 1, f"deleted, up to entry {started.sequence:,}, which was the last entry")
         if now is not None and entries > now.sequence:
             raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
@@ -221,10 +223,10 @@ class _ChainWalk:
             kept_now = await heads.list_stored_heads(tx, scope)
         for head in (*kept_now, *exported):
             if head.scope != scope or not head.is_genuine(ids, key):
-                raise ChainBroken(head.sequence, "its head is not one that this service signed")
+                raise ChainBroken(head.sequence, "the head was not signed by this service")
         if folder is not None:
-            _ensure_same_heads(stored, exported, f"in {folder}")
-            _ensure_same_heads(exported, kept_now, "in the database")
+            _ensure_same_heads(stored, exported, f"from {folder}")
+            _ensure_same_heads(exported, kept_now, "from the database")
         return kept_now
 
 
@@ -232,4 +234,4 @@ def _ensure_same_heads(known: Sequence[SignedHead], there: Sequence[SignedHead],
     found = {(head.sequence, head.hash) for head in there}
     for head in known:
         if head.exported and (head.sequence, head.hash) not in found:
-            raise ChainBroken(head.sequence, f"its head, signed at {head.signed_at:%Y-%m-%d %H:%M}, is not {where}")
+            raise ChainBroken(head.sequence, f"the head signed at {head.signed_at:%Y-%m-%d %H:%M} is missing {where}")

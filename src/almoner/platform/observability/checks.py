@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from almoner.platform.database.identity import ADVICE
 from almoner.platform.events.event_blocks import SIZE
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
         "deployment.released",
-        "The database is that of a deployment, and no copy that does nothing outside",
-        f"{ADVICE[0].upper()}{ADVICE[1:]}",
+        "The database is not an inactive copy",
+        "If you only read from the copy, leave it as it is. To activate the copy, run `almoner release-copy`. See "
+        "docs/runbooks/backup.md",
         """
         select copy from moment where copy is not null
         union select copy_reason from deployment where copy_reason is not null
@@ -18,8 +18,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "events.numbered",
-        "The events of a partner are numbered without gaps, up to its counter",
-        "Keep the database as it is and restore the missing events from a backup: partners rely on the numbers",
+        "Each partner's events are numbered without gaps, and the highest number equals the partner's counter",
+        "Keep the database as it is, and restore the missing events from a backup. Partners rely on the numbers",
         """
         select coalesce(e.partner_id, c.partner_id)
         from (
@@ -32,9 +32,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "events.blocks_count_what_is_there",
-        "Blocks of events count what is there: those that lists add up, as far as they are said to reach",
-        "Delete the partner's rows of event_block and set its event_counter.summarised_sequence to 0: they are "
-        "counted anew",
+        "Each block of event totals matches the events that it covers",
+        "Delete the partner's rows of event_block, and set its event_counter.summarised_sequence to 0. The service "
+        "counts the events again within minutes",
         f"""
         with kept as (
             select c.partner_id, c.summarised_sequence, (l.lowest + {SIZE} - 2) / {SIZE} as first
@@ -55,7 +55,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "events.prompt",
-        "An event is numbered within 60 seconds",
+        "Every event is numbered within 60 seconds",
         "Look for dispatch_failed in the log, and see docs/runbooks/stuck-queue.md",
         """
         select id from event where sequence is null and created_at < (select at from moment) - interval '60 s'
@@ -66,8 +66,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "jobs.alive",
-        "No job was given up in the last seven days",
-        "See what it was and why by docs/runbooks/stuck-queue.md, put that right and let it run again, or remove it",
+        "No job has died in the last seven days",
+        "Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or delete the job",
         """
         select kind || ' ' || id || ': ' || coalesce(last_error, '') from job
         where dead_at > (select at from moment) - interval '7 days'
@@ -75,8 +75,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "jobs.prompt",
-        "A job that is due begins within 15 minutes, unless its lane is busy",
-        "See that a worker runs: docs/runbooks/stuck-queue.md",
+        "Every job starts within 15 minutes of its due time, unless its lane is busy",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md",
         """
         select kind || ' ' || id from job
         where dead_at is null and leased_until is null and due_at < (select at from moment) - interval '15 min'
@@ -87,13 +87,13 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "jobs.rescued",
-        "A job whose worker died is given back within 15 minutes",
-        "See that a worker runs: docs/runbooks/stuck-queue.md",
+        "If a worker dies, its jobs return to the queue within 15 minutes",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md",
         "select kind || ' ' || id from job where leased_until < (select wall from moment) - interval '15 min'",
     ),
     ConsistencyCheck(
         "audit.prompt",
-        "An audit entry has its place in the chain within 60 seconds",
+        "Every audit log entry is added to its chain within 60 seconds",
         "Look for audit_chain_failed in the log, and see docs/runbooks/audit.md",
         """
         select scope || ' ' || action || ' ' || id from audit_entry
@@ -102,8 +102,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "audit.chained",
-        "The audit entries of a scope are numbered without gaps, up to the end of its chain",
-        "Keep the database as it is and see docs/runbooks/audit.md: entries were taken out or put in",
+        "The entries of each audit log chain are numbered without gaps, up to the end of the chain",
+        "Keep the database as it is, and see docs/runbooks/audit.md. Somebody deleted or inserted entries",
         """
         select coalesce(e.scope, c.scope)::text
         from (
@@ -115,8 +115,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "audit.signed",
-        "The head of a chain that moved is signed within half an hour, and exported",
-        "See that a worker runs and may write to ALMONER_AUDIT_HEADS: docs/runbooks/audit.md",
+        "The head of each audit log chain is signed within 30 minutes of a new entry, and exported within 30 minutes "
+        "of signing",
+        "Check that a worker is running and can write to ALMONER_AUDIT_HEADS. See docs/runbooks/audit.md",
         """
         select e.scope::text from audit_chain c cross join lateral (
             select scope, at from audit_entry where scope = c.scope and sequence = 1 + coalesce(

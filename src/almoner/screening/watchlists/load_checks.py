@@ -22,11 +22,11 @@ def refusal_reasons(
 ) -> Iterator[str]:
     """What is wrong with a load, a sentence each. ``published``: it, and what is loaded, are of these moments."""
     if entries < max(source.min_entries, 1):
-        yield f"it has {entries:,} entries, and every whole list has at least {max(source.min_entries, 1):,}"
+        yield f"the list has {entries:,} entries, but a complete list has at least {max(source.min_entries, 1):,}"
     if bad > max(_FEW_BAD, _MOST_BAD * (entries + bad)):
-        yield f"{bad:,} of its {entries + bad:,} rows cannot be read"
+        yield f"{bad:,} of {entries + bad:,} rows could not be read"
     if removed > max(_FEW_REMOVED, _MOST_REMOVED * before):
-        yield f"{removed:,} of the {before:,} entries that are loaded are not in it"
+        yield f"{removed:,} of the {before:,} current entries are missing from the list"
     new, old = published
     if new and old and new < old:
-        yield f"it is of {new:%Y-%m-%d}, and what is loaded of {old:%Y-%m-%d}"
+        yield f"the list is dated {new:%Y-%m-%d}, but the current version is dated {old:%Y-%m-%d}"

@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "agents.expired_are_recorded",
-        "An expiry is recorded within 15 minutes",
-        "See that a worker runs, and look for sweep_failed in the log",
+        "Every expired agent verification is recorded as expired within 15 minutes",
+        "Check that a worker is running, and look for sweep_failed in the log",
         """
         select id from agent_verification where expires_at < (select at from moment) - interval '15 min'
         """,
@@ -16,8 +16,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "agents.in_review_are_asked_about",
-        "A person is asked, within an hour, about everybody whom the rules do not let through",
-        "See that a worker runs, and look for dead jobs of agent_verifications.review; enqueue another one",
+        "Every agent verification that the rules do not approve is in the review queue within an hour",
+        "Check that a worker is running, and look for dead agent_verifications.review jobs. Then enqueue a new job",
         """
         select a.id from agent_verification a
         where status = 'pending_review' and organisation_id is not null

@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "requests.evaluated",
-        "A validation request is evaluated within 15 minutes, and its evaluations say why",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_requests.evaluate",
+        "Every validation request is evaluated within 15 minutes, and every evaluation records its steps",
+        "Check that a worker is running, and look for dead validation_requests.evaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         select r.id from validation_request r
         where r.status = 'pending'
@@ -25,8 +26,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "requests.undecided_are_asked",
-        "A validation request that was evaluated and is not decided waits in the queue of reviews",
-        "Ask for its review: `almoner reviews` cannot show what nobody asked about; see docs/runbooks/reviews.md",
+        "Every validation request that was evaluated but not decided is in the review queue",
+        "Request a review for it. Until then, `almoner reviews` does not show it. See docs/runbooks/reviews.md",
         """
         select r.id from validation_request r
         where r.status = 'pending'
@@ -43,8 +44,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "requests.organisations_are_seen",
-        "An accepted validation request leads to an organisation that its partner sees",
-        "Find in `state_change` when it was accepted, and who took the organisation away from the partner",
+        "Every accepted validation request has an organisation that its partner can see",
+        "Look in `state_change` to see when it was accepted, and find out who removed the organisation from the "
+        "partner",
         """
         select r.id from validation_request r left join organisation o on o.id = r.organisation_id
         where r.status = 'accepted' and coalesce(o.partner_id, r.partner_id) is distinct from r.partner_id
@@ -53,8 +55,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "requests.decided_are_told",
-        "Each decision of the last 80 days was told to the partner once",
-        "Somebody wrote to the tables: compare with the last good backup",
+        "Every decision in the last 80 days was reported to the partner exactly once",
+        "Somebody changed the tables directly. Compare them with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         decided as (

@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "deliveries.have_jobs",
-        "A delivery that waits for its next attempt has a job that makes it",
-        "Let the event be sent again: POST /v1/events/{id}/resend, and find out what removed the job",
+        "Every delivery that is waiting for its next attempt has a job",
+        "Send the event again with POST /v1/events/{id}/resend, and find out what deleted the job",
         """
         select d.id from webhook_delivery d
         where d.status = 'pending' and d.next_attempt_at < (select at from moment) - interval '15 min'

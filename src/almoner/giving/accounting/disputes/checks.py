@@ -4,12 +4,12 @@ from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Compare the dispute with its provider's dashboard, and put the difference right by a person"
+_ADVICE: Final = "Compare the dispute with the provider's dashboard, and correct the difference manually"
 
 checks: Final = (
     ConsistencyCheck(
         "disputes.states_are_posted",
-        "A dispute has the postings of its state, for its amount; and no such posting has no dispute",
+        "Every dispute has the postings for its status and amount, and every such posting belongs to a dispute",
         _ADVICE,
         """
         select coalesce(d.id || ' ' || d.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -36,7 +36,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.clearing_closes",
-        "What banks have drawn and may give back is the disputes that are open",
+        "The balance of each disputed account equals the total of its open disputes",
         _ADVICE,
         """
         select key from ledger_account a left join (
@@ -47,7 +47,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.recovered_is_posted",
-        "What a payout that came back has brought back of a lost dispute is posted once; and nothing else is",
+        "The amount that a returned disbursement recovers from a lost dispute is posted once, and every such posting "
+        "belongs to a dispute",
         _ADVICE,
         """
         select coalesce(d.id::text, 'posting of ' || t.owner_id)
@@ -59,8 +60,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.gifts_follow",
-        "A gift is disputed while a dispute of it is open, and in no other nonprofit's bucket meanwhile",
-        "Hold payouts to the nonprofit, and compare the gift with its disputes",
+        "A donation is marked as disputed while it has an open dispute, and is not in a pending disbursement during "
+        "that time",
+        "Put disbursements to the nonprofit on hold, and compare the donation with its disputes",
         """
         select d.id from donation d left join dispute o on o.donation_id = d.id and o.status = 'open'
         where (d.disputed_at is null) <> (o.id is null)
@@ -72,8 +74,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.gifts_add_up",
-        "What is back of a gift, and what is withdrawn from it, is its refunds and its lost disputes",
-        "Hold payouts to the nonprofit, and compare the gift with its refunds and its disputes",
+        "The refunded and withdrawn amounts of each donation are the totals of its refunds and lost disputes",
+        "Put disbursements to the nonprofit on hold, and compare the donation with its refunds and disputes",
         """
         select d.id from donation d left join (
             select donation_id, sum(back) as back, sum(withdrawn) as withdrawn from (
@@ -91,8 +93,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.are_decided",
-        "A dispute is decided within 120 days",
-        "Ask its provider; if it reports nothing, record the outcome with `almoner disputes mark-won` or `mark-lost`",
+        "Every dispute is decided within 120 days",
+        "Ask the payment provider. If it reports no outcome, record one with `almoner disputes mark-won` or "
+        "`mark-lost`",
         """
         select id from dispute
         where status = 'open' and opened_at < (select at from moment) - interval '120 days'
@@ -101,8 +104,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "disputes.are_looked_at",
-        "An open dispute is looked at every day",
-        "See that a worker runs, and look for dead disputes.look jobs: its provider cannot be reached",
+        "The status of every open dispute is fetched from the payment provider every day",
+        "Check that a worker is running, and look for dead disputes.look jobs. A dead job means that the provider "
+        "cannot be reached",
         """
         select id from dispute
         where status = 'open' and checked_at < (select at from moment) - interval '1 day 15 min'

@@ -4,7 +4,9 @@ from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Stop payouts and find out who wrote to the ledger's tables: the service itself cannot do this"
+_ADVICE: Final = (
+    "Stop all disbursements, and find out who wrote to the ledger's tables. The service itself cannot do this"
+)
 
 checks: Final = (
     ConsistencyCheck(
@@ -15,7 +17,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "ledger.balances_are_sums",
-        "The two sides of an account are the sums of its transfers",
+        "The debits and credits of every account are the totals of its transfers",
         _ADVICE,
         """
         select key from ledger_account left join (
@@ -29,7 +31,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "ledger.nothing_below_nothing",
-        "What we owe, what is on its way, suspense and refunds are never below nothing",
+        "No liability, in-transit, suspense, refunds or request clearing account has a negative balance",
         _ADVICE,
         """
         select key from ledger_account

@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "reassignments.are_posted",
-        "A reassignment is posted once, between its two nonprofits; and no such posting has no reassignment",
-        "Stop payouts to both nonprofits, and put the difference right by a person",
+        "Every reassignment is posted once, between its two nonprofits, and every such posting belongs to a "
+        "reassignment",
+        "Stop disbursements to both nonprofits, and correct the difference manually",
         """
         select coalesce(r.id::text, 'posting of ' || t.owner_id)
         from (select * from reassignment where amount_minor > 0) r
@@ -24,8 +25,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "reassignments.donations_went_along",
-        "A donation is with the nonprofit that it was last given to",
-        "Stop payouts to both nonprofits, and compare the donation with its events",
+        "Every reassigned donation belongs to the nonprofit of its last reassignment",
+        "Stop disbursements to both nonprofits, and compare the donation with its events",
         """
         select d.id from donation d left join (
             select distinct on (donation_id) donation_id, from_organisation, to_organisation

@@ -5,14 +5,12 @@ from typing import Final
 from almoner.giving.accounting.refunds.store import FAILED_AFTER_SENT, UNSENT
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = (
-    "Compare the refund with the provider's, or the bank's, records, and put the difference right by a person"
-)
+_ADVICE: Final = "Compare the refund with the records of the provider or the bank, and correct the difference manually"
 
 checks: Final = (
     ConsistencyCheck(
         "refunds.states_are_posted",
-        "A refund has the postings of its state, for its amounts; and no such posting has no refund",
+        "Every refund has the postings for its status and amounts, and every such posting belongs to a refund",
         _ADVICE,
         """
         select coalesce(r.id || ' ' || r.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -40,7 +38,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "refunds.of_the_gifts_payment",
-        "A refund goes back by the payment that its gift was paid with; of a direct gift, by bank",
+        "Every refund goes through the donation's original payment, or by bank transfer if the donation is direct",
         _ADVICE,
         """
         select r.id from refund r join donation d on d.id = r.donation_id
@@ -52,7 +50,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "refunds.arrive",
-        "A refund that was begun is sent within a day; one that goes to a partner by bank within a week",
+        "Every refund is sent within one day, or within seven days if it goes to a partner by bank transfer",
         "See `almoner refunds list` and docs/runbooks/refunds.md",
         """
         select id from refund
@@ -63,7 +61,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "refunds.refused_are_seen_to",
-        "What a provider refused to send back, or what came back, is begun anew, or let rest, within a week",
+        "Every failed or returned refund is created again or resolved within seven days",
         "See `almoner refunds failed` and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "
         f"select r.id {FAILED_AFTER_SENT} and f.reported_at < (select at from moment) - interval '7 days'",

@@ -195,7 +195,7 @@ async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundSt
     if paid is not None and paid.status == "succeeded" and found.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
         await disbursements.enqueue_hold(
-            tx, gift, found.id, f"{provider} sent {format_amount(found.money)} back that nobody here began"
+            tx, gift, found.id, f"{provider} refunded {format_amount(found.money)} without a refund in Almoner"
         )
 
 
@@ -250,10 +250,10 @@ async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
     _, refund = await lock_with_donation(tx, refund_id)
     came_back = await store.has_failed(tx, ALL_PARTNERS, refund_id)
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
-        by_hand = " by a person" if refund.ended_by else ""
-        raise RefundError(f"the refund is {refund.status}{by_hand}: only what its provider refused is let rest")
+        by_hand = " (recorded manually)" if refund.ended_by else ""
+        raise RefundError(f"the refund is {refund.status}{by_hand}: only a failed or returned refund can be resolved")
     if not await store.close_refused_refund(tx, ALL_PARTNERS, refund_id, note, by):
-        raise RefundError("the refund was let rest before")
+        raise RefundError("the refund is already resolved")
     return refund
 
 
@@ -262,7 +262,9 @@ async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
     _, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     if refund.is_by_bank:
-        raise RefundError("no provider is asked for it: it goes back by bank")
+        raise RefundError(
+            "the refund is a bank transfer, which cannot be retried: send it and run `almoner refunds mark-sent`"
+        )
     await queue.enqueue_jobs(tx, [_send_job(refund)])
     return refund
 
@@ -275,7 +277,7 @@ async def _finish_once(
     except UniqueViolationError as refused:
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
-        raise RefundError(f"{name} is recorded for another refund: look it up again.") from refused
+        raise RefundError(f"{name} is already recorded for another refund. Check the reference.") from refused
 
 
 async def _finish_refund(
@@ -311,7 +313,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
     return {
         "Amount": format_amount(refund.money),
         "Donation": tx.ids.text("donation", refund.donation_id),
-        "Asked for": f"{refund.started_at:%d %B %Y}",
+        "Requested": f"{refund.started_at:%d %B %Y}",
     }
 
 

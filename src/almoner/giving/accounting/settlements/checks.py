@@ -10,8 +10,8 @@ DAYS_TO_ARRIVE: Final = 7
 checks: Final = (
     ConsistencyCheck(
         "settlements.lines_are_posted",
-        "A booked line has its postings, for its amounts; and no such posting has no line",
-        "Compare the line with the provider's report, and put the difference right by a person",
+        "Every booked settlement line has postings for its amounts, and every such posting belongs to a line",
+        "Compare the line with the provider's report, and correct the difference manually",
         """
         select coalesce(l.id || ' ' || l.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select line.id, move.kind, move.minor, line.currency || ':' || line.provider as whose
@@ -37,8 +37,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "settlements.donations_have_lines",
-        "A hosted donation that is settled has a line of its payment, for the amount; and such a line its donation",
-        "Compare the donation with the provider's report; until then it must not be paid out",
+        "Every settled hosted donation has a settlement line for its payment and amount, and every such line has a "
+        "donation",
+        "Compare the donation with the provider's report. Do not disburse the donation until they match",
         """
         select coalesce(d.payment_id, l.payment_id)::text
         from (
@@ -55,8 +56,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "settlements.clearing_closes",
-        "A provider holds for us what it took, less what it settled, sent back, or turned out to be none of ours",
-        "See `almoner settlements unmatched`: the account says which provider and currency",
+        "Each provider's clearing balance equals its payments, minus settlements, refunds, disputes and write-offs",
+        "See `almoner settlements unmatched`. The account in the example shows the provider and currency",
         """
         select a.key from ledger_account a left join (
             select provider, currency, sum(minor) as minor from (
@@ -78,8 +79,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "settlements.payments_are_settled",
-        f"A payment is in a report of its provider within {DAYS_TO_ARRIVE} days, once the provider has sent one",
-        "Import the provider's reports that are missing; ask it for the payments that none of them has",
+        f"Every payment is in a settlement report within {DAYS_TO_ARRIVE} days, once its provider has sent a report",
+        "Import the provider's missing reports. If no report contains a payment, ask the provider about it",
         f"""
         select provider || ' ' || provider_payment from (
             select provider, provider_payment, status_changed_at as since from payment
@@ -100,8 +101,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "settlements.exceptions_are_young",
-        "A line that could not be booked is cleared up within four days",
-        "See `almoner settlements unmatched`: each has a reason; dismiss lines that will never be booked",
+        "Every unmatched settlement line is resolved within four days",
+        "See `almoner settlements unmatched` for the reason. Dismiss lines that will never be booked",
         """
         select provider || ' ' || provider_payment || ': ' || reason from settlement_line
         where status = 'exception' and created_at < (select at from moment) - interval '4 days'

@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "suspense.states_are_posted",
-        "Held money has the postings of its state, for its amount; and no such posting has no held money",
-        "Compare the payment at its provider with docs/money-rules.md, and put the difference right by a person",
+        "Every unallocated payment has the postings for its status and amount, and every such posting belongs to one",
+        "Compare the payment at the provider with docs/money-rules.md, and correct the difference manually",
         """
         select coalesce(h.name, 'posting of ' || t.owner_id || ' ' || t.kind) from (
             select id, amount_minor, id || ' ' || kind as name, kind, currency || ':' || provider as whose
@@ -31,8 +31,10 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.clearing_closes",
-        "Suspense is the held money that nobody has decided over; refunds is what is on its way back",
-        "See `almoner unallocated-payments list`; the account named says which provider and currency to compare",
+        "Suspense accounts contain exactly the undecided payments, and refunds accounts exactly the refunds in "
+        "progress",
+        "See `almoner unallocated-payments list`. The account in the example shows the provider and currency to "
+        "compare",
         """
         select key from ledger_account a left join (
             select case status when 'held' then 'suspense' else 'refunds' end as kind, provider, currency,
@@ -51,8 +53,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.dismissed_was_never_ours",
-        "What a provider has settled to our bank is never dismissed as none of ours",
-        "The money is on our bank account and in no other: send it back, or book it by a person",
+        "No payment that a provider settled to our bank account has been written off",
+        "The money is in our bank account, but in no ledger account. Return it, or book it manually",
         """
         select id from unallocated_payment h where status = 'written_off'
             and exists (select from settlement_line where unallocated_payment_id = h.id)
@@ -61,8 +63,10 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.providers_owe_us",
-        "A provider never holds less than nothing for us, but for what it has yet to draw from our bank",
-        "More left this account than came: compare the provider's reports, and what was dismissed or recorded by hand",
+        "A provider's clearing balance is never negative, except for amounts that the provider has not yet debited "
+        "from us",
+        "More money left this account than arrived. Check the provider's reports, and check what was dismissed or "
+        "recorded manually",
         """
         select key from ledger_account a left join (
             select provider, currency, sum(minor) as minor from (
@@ -92,8 +96,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.payments_are_held",
-        "A payment whose money is held has its held money, and held money its payment",
-        "Ask the provider how the payment stands; its money is in no account",
+        "Every held payment has an unallocated payment, and every payment of an unallocated payment is held",
+        "Ask the provider for the status of the payment. Its money is in no ledger account",
         """
         select coalesce(p.id, h.payment_id)::text
         from (select id from payment where status = 'held') p
@@ -103,8 +107,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.rules_are_followed",
-        "The rule decides over held money within 15 minutes after its moment",
-        "See that a worker runs, and look for sweep_failed in the log",
+        "Unallocated payments are decided automatically within 15 minutes of the time set by the rules",
+        "Check that a worker is running, and look for sweep_failed in the log",
         """
         select id from unallocated_payment
         where status = 'held' and auto_decide_at < (select at from moment) - interval '15 min'
@@ -113,8 +117,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "suspense.refunds_arrive",
-        "A refund that was begun is made within a day",
-        "See why by docs/runbooks/unallocated-payments.md: the provider refuses it, or cannot be reached",
+        "Every refund of an unallocated payment is sent within one day",
+        "Find the cause with docs/runbooks/unallocated-payments.md. The provider rejects the refund, or cannot be "
+        "reached",
         """
         select id from unallocated_payment
         where status = 'refunding' and status_changed_at < (select at from moment) - interval '1 day'

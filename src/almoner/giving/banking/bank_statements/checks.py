@@ -7,16 +7,16 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "bank_lines.are_young",
-        "No line of a bank statement waits for a person for more than five days",
-        "Review them with `almoner bank-statements lines`: match each, or dismiss it with a note",
+        "Every bank statement line is matched or dismissed within five days",
+        "Run `almoner bank-statements lines`. Match each line, or dismiss it with a note",
         "select id from bank_statement_line where status = 'open' "
         "and created_at < (select at from moment) - interval '5 days'",
         "bankline",
     ),
     ConsistencyCheck(
         "bank_lines.providers_paid",
-        "What a provider says that it paid out to us has come to our account, where its statements are imported",
-        "Compare the provider's report with the bank's statement: see `almoner bank-statements provider-payouts`",
+        "Every provider payout has arrived in our bank account, if statements of the account are imported",
+        "Compare the provider's report with the bank statement. See `almoner bank-statements provider-payouts`",
         """
         select s.id from unreconciled_settlement s where exists (
             select from bank_statement b
@@ -26,15 +26,15 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "bank_lines.statements_follow",
-        "Every statement of our bank opens with the balance that another one ended with",
-        "Import the statement that is missing: `almoner bank-statements gaps` says before which",
+        "The opening balance of every bank statement is the closing balance of another statement",
+        "Import the missing statement. `almoner bank-statements gaps` shows the statement that follows it",
         "select id from bank_statement_gap",
         "bankstatement",
     ),
     ConsistencyCheck(
         "bank_lines.payouts_follow",
-        "A payout whose transfer the bank has booked is paid, or came back by a line of the bank",
-        "The import was interrupted: import the statement again",
+        "Every disbursement that matches a bank statement line is PAID, or RETURNED if another line shows the return",
+        "The import was interrupted. Import the statement again",
         """
         select l.id from bank_statement_line l join disbursement d on d.id = l.disbursement_id
         where (l.matched_as, d.status) not in (('disbursement', 'PAID'), ('disbursement_return', 'RETURNED'))
@@ -46,8 +46,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "bank_lines.gifts_are_settled",
-        "A line that is a donor's transfer, or what went back of one, is booked for its amount; and each has its line",
-        "Compare the line with the bank's statement, and put the difference right by a person",
+        "Every statement line for a donor's bank transfer or its refund is booked with its amount, and every such "
+        "booking has a line",
+        "Compare the line with the bank statement, and correct the difference manually",
         """
         select coalesce(l.settlement_id, s.id)::text from (
             select settlement_id, amount_minor, currency from bank_statement_line where matched_as in ('donation',

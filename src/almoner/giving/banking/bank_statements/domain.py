@@ -59,16 +59,16 @@ class OpenLineReason(StrEnum):
 
 
 _SENTENCES: Final = {
-    OpenLineReason.UNKNOWN: "nothing of ours is named in it",
-    OpenLineReason.SEEN_BEFORE: "the bank has told this movement before",
-    OpenLineReason.TAKEN_BACK: "the bank has taken back what it told before",
-    OpenLineReason.OTHER_AMOUNT: "what it names is of another amount",
-    OpenLineReason.OTHER_CURRENCY: "what it names is in another currency",
-    OpenLineReason.OTHER_STATE: "what it names is settled, paid or returned already, or not sent yet",
-    OpenLineReason.AMBIGUOUS: "it names more than one thing of ours",
-    OpenLineReason.MATCHED_BEFORE: "another movement is that of what it names: was it paid twice?",
-    OpenLineReason.REFUSED: "what it names did not take it",
-    OpenLineReason.UNCONFIRMED: "its disbursement has no released file: run `almoner disbursements confirm` first",
+    OpenLineReason.UNKNOWN: "no reference of ours was found in the line",
+    OpenLineReason.SEEN_BEFORE: "the bank has already reported this movement",
+    OpenLineReason.TAKEN_BACK: "the bank has reversed an earlier movement",
+    OpenLineReason.OTHER_AMOUNT: "the referenced record has a different amount",
+    OpenLineReason.OTHER_CURRENCY: "the referenced record has a different currency",
+    OpenLineReason.OTHER_STATE: "the referenced record is already settled, paid or returned, or has not been sent yet",
+    OpenLineReason.AMBIGUOUS: "the line refers to more than one record",
+    OpenLineReason.MATCHED_BEFORE: "the referenced record already has another line: it may have been paid twice",
+    OpenLineReason.REFUSED: "the line could not be booked",
+    OpenLineReason.UNCONFIRMED: "the disbursement is in no released file: run `almoner disbursements confirm` first",
 }
 
 
@@ -167,7 +167,11 @@ class MissingProviderPayout:
     @property
     def why(self) -> str:
         """For people."""
-        return "an open line names it with another amount" if self.candidate_lines else "no line of our bank names it"
+        return (
+            "an unmatched bank statement line refers to it, but has a different amount"
+            if self.candidate_lines
+            else "no bank statement line refers to it"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +208,7 @@ class StatementGap:
     @property
     def why(self) -> str:
         """For people."""
-        return f"no statement that ends where {self.reference} of {self.data_date} opens was imported"
+        return f"the statement before {self.reference} of {self.data_date} has not been imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +241,7 @@ def statement_problems(statement: Statement, latest: date) -> list[str]:
         f"{what} must have 1 to {most} characters"
         for what, text, most in (
             ("the account", statement.account, MAX_ACCOUNT),
-            ("the bank's name of the statement", statement.reference, MAX_STATEMENT),
+            ("the bank's reference for the statement", statement.reference, MAX_STATEMENT),
         )
         if not 1 <= len(text) <= most
     ]
@@ -247,13 +251,15 @@ def statement_problems(statement: Statement, latest: date) -> list[str]:
         for problem in _movement_problems(one, latest)
     ]
     found += [
-        f"line {position} is in {one.currency}, the account in {statement.currency}"
+        f"line {position} is in {one.currency}, but the account is in {statement.currency}"
         for position, one in enumerate(statement.movements, 1)
         if one.currency != statement.currency
     ]
-    found += [f"line {position} moves nothing" for position, one in enumerate(statement.movements, 1) if not one.minor]
     found += [
-        "a balance is more than our books hold"
+        f"line {position} has an amount of zero" for position, one in enumerate(statement.movements, 1) if not one.minor
+    ]
+    found += [
+        "a balance is too large"
         for one in (statement.opening_minor, statement.closing_minor)
         if one is not None and abs(one) > MAX_MINOR
     ]
@@ -261,8 +267,8 @@ def statement_problems(statement: Statement, latest: date) -> list[str]:
         moved = sum(one.minor for one in statement.movements)
         if statement.opening_minor + moved != statement.closing_minor:
             found.append(
-                f"its lines come to {moved} minor units, its balances differ by "
-                f"{statement.closing_minor - statement.opening_minor}: lines are missing, or there twice"
+                f"the lines add up to {moved} minor units, but the balances differ by "
+                f"{statement.closing_minor - statement.opening_minor}: lines are missing or duplicated"
             )
     return found
 
@@ -272,11 +278,11 @@ def _movement_problems(one: BankMovement, latest: date) -> list[str]:
     if not 1 <= len(one.reference) <= MAX_REFERENCE:
         found.append(f"the bank's reference must have 1 to {MAX_REFERENCE} characters")
     if one.end_to_end_id and len(one.end_to_end_id) > MAX_END_TO_END:
-        found.append(f"the end-to-end id has more than {MAX_END_TO_END} characters")
+        found.append(f"the end-to-end ID has more than {MAX_END_TO_END} characters")
     if abs(one.minor) > MAX_MINOR:
-        found.append("its amount is more than our books hold")
+        found.append("the amount is too large")
     if one.booked_on > latest:
-        found.append(f"it is booked on {one.booked_on}: this is more than {DAYS_AHEAD} days ahead")
+        found.append(f"the booking date {one.booked_on} is more than {DAYS_AHEAD} days in the future")
     return found
 
 
@@ -301,8 +307,8 @@ def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[t
     if gone:
         reported = "\n".join(f"{fact[3]} of {fact[0]}: {fact[1]} minor units of {fact[2]}" for fact in gone)
         raise StatementError(
-            f"The statement {statement.reference} of {statement.account} was imported with lines that it has not, or "
-            f"has otherwise, now: a statement does not change.\n{reported}"
+            f"Statement {statement.reference} of {statement.account} was imported before. Some of the lines imported "
+            f"then are now missing or different. Ask the bank why the statement has changed.\n{reported}"
         )
     return new
 

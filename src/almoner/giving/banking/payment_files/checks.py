@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "bank_files.sums_of_payouts",
-        "A file's count and control sum are those of its payments, and each was posted as sent for that amount",
-        "Do not send the file; if it was sent, compare it with the bank's statement, payment by payment",
+        "The count and control sum of every payment file match its payments, and each payment was posted as sent with "
+        "its amount",
+        "Do not send the file. If it was already sent, compare it with the bank statement, payment by payment",
         """
         select f.id from payment_file f left join (
             select p.file_id, count(*) as n, sum(p.amount_minor) as minor,
@@ -23,8 +24,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "bank_files.paid_to_approved",
-        "A payment goes to an account of its own nonprofit and currency, that was approved when the file was made",
-        "Have the bank stop the payment, and find out who changed the table",
+        "Every payment goes to an account of its nonprofit, in its currency, that was approved before the file was "
+        "created",
+        "Ask the bank to stop the payment, and find out who changed the table",
         """
         select p.file_id from payment_file_transaction p
         join payment_file f on f.id = p.file_id join disbursement d on d.id = p.disbursement_id

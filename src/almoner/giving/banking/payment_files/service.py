@@ -36,16 +36,16 @@ _CONTEXT: Final = "payment_file"
 _PAGE: Final = 1000
 _DAYS_AHEAD: Final = 60
 _NOT_RELEASED: Final = {
-    "payment_file_dual_control": "You made this file yourself: of such a sum somebody else has to release it.",
-    "approvers_independent": "Whoever made the file let you in, or in again, within 7 days, or you them: "
-    "somebody else must release it.",
+    "payment_file_dual_control": "You created this file. Because of its amount, somebody else must release it.",
+    "approvers_independent": "In the last 7 days, you added or reactivated the operator who created this file, or "
+    "they added or reactivated you. Somebody else must release it.",
     "payment_file_sum": (
-        "Some payout of the file was confirmed or returned meanwhile: withdraw it and make another one."
+        "A disbursement in this file has been confirmed or returned. Withdraw the file and create a new one."
     ),
-    "payment_file_payees": "The account of some nonprofit of the file was changed since it was made, or payouts to it "
-    "wait now: withdraw it and make another one.",
-    "payment_file_in_time": "The day of the file is over, and the bank would pay it on another one, or not at all: "
-    "withdraw it and make another one.",
+    "payment_file_payees": "A payee account in this file has changed, or disbursements to its nonprofit are now on "
+    "hold. Withdraw the file and create a new one.",
+    "payment_file_in_time": "The execution date of this file has passed. The bank would pay on another day or not at "
+    "all. Withdraw the file and create a new one.",
 }
 """By the constraint that refuses it."""
 
@@ -69,7 +69,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     """
     tx.deployment.identity.ensure_active()
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
-        raise PaymentFileError(f"The day must be from today on, and at most {_DAYS_AHEAD} days ahead.")
+        raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own.single_release_limit.currency)
     stopped = await store.held_disbursements(tx, ALL_PARTNERS, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
@@ -88,7 +88,9 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     try:
         await store.insert(tx, ALL_PARTNERS, file, payments)
     except UniqueViolationError as refused:
-        raise PaymentFileError("Somebody else has just put one of these payouts into a file; try again.") from refused
+        raise PaymentFileError(
+            "Somebody else has just added one of these disbursements to another file. Try again."
+        ) from refused
     return CreatedFile(file, homeless, held)
 
 
@@ -170,7 +172,7 @@ async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     tx.deployment.identity.ensure_active()
     held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise PaymentFileError(f"The file is {held.status}: only one that is made can be released.")
+        raise PaymentFileError(f"The file is {held.status}. Only a file with the status created can be released.")
     try:
         await store.release_file(tx, ALL_PARTNERS, file_id, by)
     except CheckViolationError as refused:
@@ -184,7 +186,9 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
     """It never goes to the bank. Raises NotFound, PaymentFileRefused."""
     held = await _lock_file(tx, file_id)
     if held.status != "created":
-        raise PaymentFileError(f"The file is {held.status}: what went to the bank is stopped there.")
+        raise PaymentFileError(
+            f"The file is {held.status} and cannot be withdrawn. To stop a released file, contact the bank."
+        )
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise PaymentFileError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
     await store.withdraw_file(tx, ALL_PARTNERS, file_id, by, note)
@@ -200,10 +204,10 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
     """The bytes of a released file, the same each time. Raises PaymentFileRefused."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
-        raise PaymentFileError(f"The file is {file.status}: only one that was released is written.")
+        raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")
     opened = zlib.decompress(tx.vault.decrypt(file.content_encrypted, context=_CONTEXT, binding=file.id.bytes))
     if sha256(opened).hexdigest() != file.sha256:
-        raise PaymentFileError("The file is not as it was made: do not send it; run `almoner selfcheck`.")
+        raise PaymentFileError("The file was changed after it was created. Do not send it. Run `almoner selfcheck`.")
     return opened
 
 
@@ -217,7 +221,7 @@ async def evaluate_status_report(
     file = await store.find_by_message(tx, ALL_PARTNERS, answer.original_message_id)
     if file is None or file.status != "released":
         raise PaymentFileError(
-            f"The answer is about {answer.original_message_id!r}: no file of ours that went to the bank."
+            f"The status report is for {answer.original_message_id!r}, which is not a released file of ours."
         )
     if await store.has_status_report(tx, ALL_PARTNERS, answer.sha256):
         return file, {}

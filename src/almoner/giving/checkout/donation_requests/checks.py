@@ -4,12 +4,15 @@ from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Stop payouts, compare the request with our bank's statement, and put the difference right by a person"
+_ADVICE: Final = (
+    "Stop all disbursements, compare the request with our bank statement, and correct the difference manually"
+)
 
 checks: Final = (
     ConsistencyCheck(
         "donation_requests.sums_of_donations",
-        "A request is the sum of its donations, and what is covered is the sum of those that were received",
+        "The amount of each donation request is the total of its donations, and its allocated amount is the total of "
+        "the received ones",
         _ADVICE,
         """
         select r.id from donation_request r left join (
@@ -24,7 +27,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_requests.paid_by_transfers",
-        "What was paid on a request is the sum of what it took of transfers",
+        "The paid amount of each donation request is the total of the payments applied to it",
         _ADVICE,
         """
         select r.id from donation_request r left join (
@@ -36,7 +39,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_requests.transfers_are_posted",
-        "A partner's transfer has the postings of its parts and its state; and no such posting has no transfer",
+        "Every partner's payment has the postings for its parts and status, and every such posting belongs to a "
+        "payment",
         _ADVICE,
         """
         select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -62,7 +66,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_requests.received_are_posted",
-        "A direct donation that was received has its posting, for its amount; and no such posting has no donation",
+        "Every received direct donation has a posting for its amount, and every such posting belongs to a donation",
         _ADVICE,
         """
         select coalesce(d.id::text, 'posting of ' || t.owner_id) from (
@@ -77,7 +81,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_requests.clearing_closes",
-        "Request clearing holds what partners paid and covers no whole donation yet",
+        "The request clearing balance equals what partners paid, minus what is allocated to donations",
         _ADVICE,
         """
         select key from ledger_account a left join (
@@ -88,8 +92,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_requests.are_finished",
-        "A request is filled, and what its money covers is received, within 15 minutes",
-        "Check that a worker runs and no requests.run job is dead, then run `almoner donation-requests run`",
+        "Within 15 minutes, every donation request is complete, and its payments are allocated to donations",
+        "Check that a worker is running and that no requests.run job is dead. Then run `almoner donation-requests run`",
         """
         select id from donation_request
         where collecting and created_at < (select at from moment) - interval '15 min'

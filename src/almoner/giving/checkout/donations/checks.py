@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "donations.paid_by_their_payments",
-        "A received donation has a payment of its own that succeeded, and such a payment its donation",
-        "Ask the provider how the payment stands; until then the donation must not be paid out",
+        "Every received hosted donation has its own successful payment, and every successful payment has its donation",
+        "Ask the provider for the status of the payment. Do not disburse the donation until this is clear",
         """
         select coalesce(d.id, p.donation_id)
         from (select id, payment_id from donation where payment_id is not null) d
@@ -22,8 +22,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donations.history_ends_at_the_status",
-        "The recorded moves of a donation follow one another and end at its status",
-        "Somebody has written to the table around the service: compare the donation with its events",
+        "The recorded status changes of every donation form a sequence that ends at its current status",
+        "Somebody changed the table directly. Compare the donation with its events",
         """
         with moves as materialized (
             select resource_id, from_status, to_status, lag(to_status) over steps as before,
@@ -39,8 +39,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donations.abandoned_are_cancelled",
-        "An unpaid donation is cancelled within 15 minutes after its 24 hours, a transfer after its 30 days",
-        "See that a worker runs, and look for sweep_failed in the log",
+        "Unpaid donations are cancelled after 24 hours, or after 30 days for bank transfers, at most 15 minutes late",
+        "Check that a worker is running, and look for sweep_failed in the log",
         """
         select id from donation
         where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
@@ -52,8 +52,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donations.tallies_agree",
-        "What lists of donations count from, gathered or not, is what there is of each day, nonprofit and status",
-        "Totals of lists are wrong, and no money is: count the partner's donations into donation_tally anew",
+        "The stored donation totals match the donations of each day, nonprofit and status",
+        "List totals are wrong, but no money is affected. Count the partner's donations into donation_tally again",
         """
         with told as (
             select partner_id, organisation_id, status, day, sum(n) as n from (

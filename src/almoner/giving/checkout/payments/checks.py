@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "payments.received_are_posted",
-        "A payment that succeeded is posted, for its amount, from its provider; and no such posting has no payment",
-        "Stop payouts; compare the payment at its provider with the ledger, and put the difference right by a person",
+        "Every successful payment is posted with its amount and provider, and every such posting belongs to a payment",
+        "Stop all disbursements, compare the payment at the provider with the ledger, and correct the difference "
+        "manually",
         """
         select coalesce(p.id::text, 'posting of ' || t.owner_id)
         from (select * from payment where status = 'succeeded') p

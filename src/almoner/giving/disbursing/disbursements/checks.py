@@ -4,12 +4,13 @@ from typing import Final
 
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Stop payouts, compare this one with the bank's statement, and put the difference right by a person"
+_ADVICE: Final = "Stop all disbursements, compare this one with the bank statement, and correct the difference manually"
 
 checks: Final = (
     ConsistencyCheck(
         "payouts.states_are_posted",
-        "A payout has the postings of its state, for its amount and nonprofit; and no such posting has no payout",
+        "Every disbursement has the postings for its status, amount and nonprofit, and every such posting belongs to "
+        "one",
         _ADVICE,
         """
         select coalesce(p.id || ' ' || p.kind, 'posting of ' || t.owner_id || ' ' || t.kind) from (
@@ -32,7 +33,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.transit_closes",
-        "What is on its way to a nonprofit is its payouts that are sent and not confirmed",
+        "The in-transit balance of each nonprofit equals its disbursements that are sent and not confirmed",
         _ADVICE,
         """
         select key from ledger_account a left join (
@@ -44,7 +45,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.liability_is_owed",
-        "What we owe a nonprofit is its gifts that are in no payout on its way: settled ones less the fee",
+        "What we owe each nonprofit equals its donations that are not in a SENT or PAID disbursement, after fees",
         _ADVICE,
         """
         select key from ledger_account a full join (
@@ -60,7 +61,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.sums_of_donations",
-        "A payout is the sum of its donations, and they stand as it does",
+        "The amount of every disbursement is the total of its donations, and their status matches its status",
         _ADVICE,
         """
         select p.id from disbursement p left join (
@@ -79,8 +80,10 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.settled_are_collected",
-        "A settled donation is in a payout within 15 minutes, unless nothing is owed of it or it goes back",
-        "See that a worker runs, and look for dead payouts.collect jobs; `almoner disbursements run` collects, too",
+        "Every settled donation is added to a disbursement within 15 minutes, unless nothing is owed or the donation "
+        "is being refunded",
+        "Check that a worker is running, and look for dead payouts.collect jobs. `almoner disbursements run` also "
+        "adds the donations",
         """
         select id from donation
         where settled_at is not null and disbursement_id is null and disputed_at is null
@@ -104,8 +107,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.sent_are_confirmed",
-        "A payout that was sent is confirmed or returned within 5 days",
-        "Look for it by its end-to-end id at the bank, then `almoner disbursements confirm` or `mark-returned`",
+        "Every disbursement is confirmed or returned within five days of being sent",
+        "Look for its end-to-end ID at the bank. Then run `almoner disbursements confirm` or `mark-returned`",
         """
         select id from disbursement
         where status = 'SENT' and sent_at < (select at from moment) - interval '5 days'
@@ -114,7 +117,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.returned_gifts_are_known",
-        "What was in a returned payout is kept, to its number and sum; and of no other payout",
+        "Every returned disbursement, and no other, has a record of its donations that matches its count and amount",
         _ADVICE,
         """
         select d.id from disbursement d left join (
@@ -129,8 +132,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.were_verified",
-        "A payout was sent to an organisation that had been approved by then",
-        "Hold the organisation (`almoner disbursements hold`), and find out who sent this payout and how",
+        "Every disbursement was sent to an organisation that was approved at that time",
+        "Put the organisation on hold with `almoner disbursements hold`, and find out who sent this disbursement and "
+        "how",
         """
         select d.id from disbursement d
         where d.sent_at is not null and not exists (
@@ -144,8 +148,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.donations_follow",
-        "The donations of a payout follow its status within 15 minutes",
-        "See that a worker runs, and look for sweep_failed in the log",
+        "The donations of every disbursement get its new status within 15 minutes",
+        "Check that a worker is running, and look for sweep_failed in the log",
         """
         select id from disbursement
         where propagating and status_changed_at < (select at from moment) - interval '15 min'
@@ -154,8 +158,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "payouts.held_by_rule_are_young",
-        "What a rule holds back since the bank contradicts itself, or took money back, is looked at within 5 days",
-        "See why with `almoner disbursements holds`, ask the bank, put it right, and release the organisation",
+        "Every automatic hold is reviewed within five days. Holds are placed if the bank contradicts itself or takes "
+        "money back",
+        "See the reason with `almoner disbursements holds`. Ask the bank, resolve the problem, and release the hold",
         """
         select organisation_id from (
             select distinct on (organisation_id, partner_id) * from disbursement_hold

@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "confirmations.end_their_check",
-        "What a nonprofit has answered is noted of the verification that it was asked about, with the same outcome",
-        "Run `almoner verifications request-confirmation` again, and find out who wrote the answer and how",
+        "Every answer from a nonprofit is recorded in its verification with the same outcome",
+        "Run `almoner verifications request-confirmation` again, and find out who recorded the answer and how",
         """
         select c.id::text from monetary_donation_confirmation c
         where c.answer is not null and not exists (

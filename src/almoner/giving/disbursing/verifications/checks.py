@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "verifications.rest_on_findings",
-        "A check that has succeeded since findings are kept has one that says so",
-        "Hold the organisation (`almoner disbursements hold`), and find out who ended the check and how",
+        "Every successful check has a finding that supports it, unless it is older than the first recorded finding",
+        "Put the organisation on hold with `almoner disbursements hold`, and find out who completed the check and how",
         """
         select v.id from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
         where c.status = 'succeeded'
@@ -23,8 +23,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "verifications.flags_are_young",
-        "What holds a nonprofit's payouts back is looked at by two people within 14 days",
-        "Look at `almoner verifications flags`: lift what is no reason to wait, or give its gifts to another nonprofit",
+        "Every flag that blocks disbursements is reviewed by two people within 14 days",
+        "See `almoner verifications flags`. Clear each flag that is no reason to wait, or reassign the donations to "
+        "another nonprofit",
         """
         select f.id from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
         where f.status = 'open' and v.status in ('pending', 'approved')

@@ -5,12 +5,14 @@ from typing import Final
 from almoner.giving.gift_aid.claims.store import STANDING
 from almoner.platform.observability.selfcheck import ConsistencyCheck
 
-_ADVICE: Final = "Send nothing to HMRC for this charity until a person has compared the claim with its gifts"
+_ADVICE: Final = (
+    "Do not submit anything to HMRC for this charity until somebody has compared the claim with its donations"
+)
 
 checks: Final = (
     ConsistencyCheck(
         "gift_aid_claims.are_sums_of_gifts",
-        "A claim is the sum of its gifts, on as many lines as it says, and takes off what its deductions say",
+        "The totals of every claim match its donations, lines and deductions",
         _ADVICE,
         """
         select q.id from gift_aid_claim q
@@ -27,7 +29,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "gift_aid_claims.live_while_they_stand",
-        "A gift is claimed for while its claim stands and something of it is left, and then alone",
+        "A donation counts as claimed only while its claim is drafted, submitted or paid and the donation is not "
+        "fully adjusted",
         _ADVICE,
         """
         select c.donation_id from gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id
@@ -37,7 +40,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "gift_aid_claims.adjustments_add_up",
-        "What has to go back of a claimed gift is the sum of its adjustments",
+        "The adjusted amount of every claimed donation is the total of its adjustments",
         _ADVICE,
         """
         select c.donation_id from gift_aid_claim_donation c
@@ -50,7 +53,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "gift_aid_claims.deductions_add_up",
-        "What was taken off for an adjustment is the sum of what claims that still stand took off",
+        "The deducted amount of every adjustment is the total of its deductions in drafted, submitted and paid claims",
         _ADVICE,
         """
         select a.donation_id from gift_aid_adjustment a
@@ -65,8 +68,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "gift_aid_claims.are_adjusted",
-        "What stands for less than was claimed is noted to go back within 15 minutes",
-        "See that a worker runs and look for dead claims.adjust jobs; the next draft of the charity notes it as well",
+        "If less of a donation remains than was claimed, an adjustment is recorded within 15 minutes",
+        "Check that a worker is running, and look for dead claims.adjust jobs. Drafting the next claim for the "
+        "charity also records the adjustment",
         f"""
         select c.donation_id
         from gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id

@@ -7,8 +7,8 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "gift_aid.covers_its_gifts",
-        "A donation bears a declaration only if that covers the moment it was made, for its user and a UK nonprofit",
-        "Somebody has written to the tables around the service: claim nothing for this donation until it is put right",
+        "Every declaration on a donation covers the donation's time and user, and the nonprofit is in the UK",
+        "Somebody changed the tables directly. Do not claim Gift Aid for this donation until this is corrected",
         """
         select d.id from donation d join gift_aid_declaration g on g.id = d.gift_aid_id
         join organisation o on o.id = d.organisation_id

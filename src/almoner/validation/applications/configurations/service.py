@@ -72,7 +72,7 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
     """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
     before = await store.lock_all(tx, partner)
     if len(before) >= domain.MAX_CONFIGURATIONS:
-        raise IncorrectParams(f"there are {len(before)} configurations, the most that a partner may have")
+        raise IncorrectParams(f"there are already {len(before)} configurations, which is the maximum")
     named = (await partners.get(tx, partner)).name[:255]
     blank = Configuration(
         id=tx.new_id(),
@@ -149,8 +149,8 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
     before = await _lock_one(tx, partner, configuration_id)
     if len(image.content) > MAX_LOGO_BYTES:
         raise IncorrectParams(
-            f"body.logo has {len(image.content)} bytes when written anew, at most {MAX_LOGO_BYTES}: every page of "
-            "the form loads it; take a simpler one"
+            f"body.logo has {len(image.content)} bytes after processing, but the maximum is {MAX_LOGO_BYTES}, because "
+            "every page of the form loads it: use a simpler image"
         )
     key = await media.insert(tx, image.content, image.media_type)
     return await _store_change(tx, partner, before, replace(before, logo=key))
@@ -187,7 +187,7 @@ def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, n
     if given.get("allowed_activity_sub_tags") is not None:
         codes = {text: _sub_tag_code(tx, text) for text in given["allowed_activity_sub_tags"]}
         wrong += [
-            f"body.allowedActivitySubTags '{text[:100]}' is the id of no activity sub-tag"
+            f"body.allowedActivitySubTags '{text[:100]}' is not the ID of an activity sub-tag"
             for text, code in codes.items()
             if code is None
         ]

@@ -8,15 +8,15 @@ from almoner.validation.applications.documents.service import TYPE
 checks: Final = (
     ConsistencyCheck(
         "documents.kept",
-        "The bytes of a document lie in the storage as they were received (a sample is read every night)",
-        "Restore the storage of documents from its backup: docs/runbooks/documents.md",
+        "Every stored document is identical to the uploaded file (a sample is checked every night)",
+        "Restore the document storage from its backup. See docs/runbooks/documents.md",
         "select id from document where missing_at is not null and removed_at is null",
         TYPE,
     ),
     ConsistencyCheck(
         "documents.scanned",
-        "A document is scanned within a day",
-        "See that the scanner runs and ALMONER_SCANNER_URL leads to it: docs/runbooks/documents.md",
+        "Every document is scanned within one day",
+        "Check that the scanner is running and that ALMONER_SCANNER_URL points to it. See docs/runbooks/documents.md",
         """
         select id from document
         where status = 'pending_scan' and deleted_at is null
@@ -26,8 +26,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "documents.trash",
-        "Every file in the storage of documents belongs to a document: others are removed after 30 days in the trash",
-        "Nothing, where uploads broke off; after a restore bring them back: `almoner documents`, "
+        "Every file in the document storage belongs to a document. Other files are deleted after 30 days in the trash",
+        "After an interrupted upload, do nothing. After a restore, restore the files with `almoner documents`. See "
         "docs/runbooks/documents.md",
         "select storage_key || ' since ' || trashed_on from document_trash",
     ),

@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "submissions.answered",
-        "A submission is answered within 15 minutes of the end of its last check",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is validation_submissions.evaluate",
+        "Every submission gets its result within 15 minutes of its last check",
+        "Check that a worker is running, and look for dead validation_submissions.evaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         with bounds as (select at - interval '15 min' as until from moment)
         select s.id from bounds, validation_submission s
@@ -33,8 +34,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "submissions.answers_are_told",
-        "Each answer of the last 80 days was told to the partner once",
-        "Somebody wrote to the tables: compare with the last good backup",
+        "Every result in the last 80 days was reported to the partner exactly once",
+        "Somebody changed the tables directly. Compare them with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         answered as (
@@ -58,8 +59,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "submissions.lead_to_organisations",
-        "A submission that succeeded leads to an organisation: that of its validation request where it had one",
-        "Somebody wrote to the tables: compare with the last good backup",
+        "Every successful submission has an organisation. If it has a validation request, both have the same "
+        "organisation",
+        "Somebody changed the tables directly. Compare them with the last good backup",
         """
         select s.id from validation_submission s left join validation_request r on r.id = s.validation_request_id
         where s.status = 'succeeded'

@@ -7,15 +7,16 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "appeals.decided_in_time",
-        "An appeal is decided within ten business days",
-        "Have an operator decide it who did not decide first: docs/runbooks/reviews.md",
+        "Every appeal is decided within ten business days",
+        "Ask an operator who did not make the first decision to decide the appeal. See docs/runbooks/reviews.md",
         "select id from appeal where status = 'open' and due_at < (select at from moment)",
         "appeal",
     ),
     ConsistencyCheck(
         "appeals.open_are_asked",
-        "An open appeal waits in the queue of reviews, and its submission has failed",
-        "Somebody wrote to the tables: compare `state_change` of submission and appeal with review_decision",
+        "Every open appeal is in the review queue, and its submission has failed",
+        "Somebody changed the tables directly. Compare `state_change` of the submission and the appeal with "
+        "review_decision",
         """
         select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
         where a.status = 'open' and (
@@ -29,8 +30,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "appeals.decided_by_their_reviews",
-        "What an appeal came to is what its reviewer decided, and no first decider decided it",
-        "Compare review_decision with the appeal: one of the two was not written by the service",
+        "The outcome of every appeal is its reviewer's decision, and that reviewer did not make the first decision",
+        "Compare review_decision with the appeal. One of the two was not written by the service",
         """
         select coalesce(a.id, d.subject_id) from (select * from appeal where status <> 'open') a
         full join (select * from review_decision where kind = 'appeal') d on d.subject_id = a.id
@@ -44,8 +45,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "appeals.reversed_are_followed",
-        "The validation request that a reversed appeal let through is accepted",
-        "See `state_change` of the record for when it moved, and the appeal's review for who decided",
+        "If an appeal reversed the rejection of a validation request, the request is accepted",
+        "See `state_change` of the record for when its status changed, and the appeal's review for who decided",
         """
         select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
         join validation_request r on r.id = s.validation_request_id
@@ -55,8 +56,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "appeals.reversed_are_answered",
-        "What an appeal has reversed is answered anew within an hour of the end of its last check",
-        "See that a worker runs, and look for dead jobs of appeals.settle; enqueue another one for the submission",
+        "If an appeal reversed a rejection, the submission gets its new result within an hour of its last check",
+        "Check that a worker is running, and look for dead appeals.settle jobs. Then enqueue a new job for the "
+        "submission",
         """
         select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
         left join validation_request r on r.id = s.validation_request_id

@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "reviews.open_are_undecided",
-        "What waits for a person is there, and is not decided",
-        "Nobody can decide it any more: see `state_change` for what decided it, and withdraw the review by a person",
+        "The case of every open review exists and is not decided yet",
+        "Nobody can decide this review any more. See `state_change` for what decided the case, and withdraw the "
+        "review manually",
         """
         select r.kind || ' ' || r.subject_id from review r
         left join validation_request v
@@ -21,8 +22,10 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "reviews.decided_once",
-        "A review that was decided has one decision, no other has any; a request is decided once, but for appeals",
-        "Somebody wrote to the tables; the service's role cannot: compare with the last good backup",
+        "Every decided review has one decision, and no other review has any. A request is decided once, apart from "
+        "appeals",
+        "Somebody changed the tables directly, which the service's own role cannot do. Compare them with the last "
+        "good backup",
         """
         select 'review ' || r.id from review r left join review_decision d on d.review_id = r.id
         where (r.status = 'decided') <> (d.id is not null)
@@ -36,8 +39,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "reviews.decisions_stand",
-        "What is decided has its decision with the same verdict, and what was decided stands so",
-        "Compare `state_change` of the record with review_decision: one of the two was not written by the service",
+        "The status of every decided record matches its last decision, and every decision is reflected in its record",
+        "Compare `state_change` of the record with review_decision. One of the two was not written by the service",
         """
         select 'validation_request ' || coalesce(v.id, d.subject_id) from (
             select id, status from validation_request where status <> 'pending'

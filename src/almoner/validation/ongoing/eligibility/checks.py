@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "eligibility.evaluated",
-        "An eligibility subscription is evaluated within 15 minutes of being due",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.evaluate",
+        "Every eligibility subscription is evaluated within 15 minutes of being due",
+        "Check that a worker is running, and look for dead eligibility_subscriptions.evaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         with bounds as (select at - interval '15 min' as since from moment)
         select s.id from eligibility_subscription s, bounds
@@ -22,8 +23,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "eligibility.results_have_evidence",
-        "The results of an eligibility subscription are those of its last evaluation, which names the rule of each",
-        "Somebody wrote to the tables: compare with the last good backup, docs/runbooks/backup.md",
+        "The results of every eligibility subscription match its last evaluation, which records the rule behind each "
+        "result",
+        "Somebody changed the tables directly. Compare them with the last good backup. See docs/runbooks/backup.md",
         """
         select s.id from eligibility_subscription s
         left join lateral (
@@ -45,8 +47,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "eligibility.configurations_are_followed",
-        "An eligibility subscription is decided by what its configuration allows now",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is eligibility_subscriptions.reevaluate",
+        "Every eligibility subscription was evaluated with the sub-tags that its configuration now allows",
+        "Check that a worker is running, and look for dead eligibility_subscriptions.reevaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         select s.id from eligibility_subscription s
         left join hosted_configuration c on c.partner_id = s.partner_id
@@ -64,8 +67,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "eligibility.organisations_are_followed",
-        "An eligibility subscription rests on what the register says of the organisation now",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; `almoner activities apply` has all evaluated anew",
+        "Every eligibility subscription is based on the current register data of its organisation",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md. To evaluate all subscriptions again, run "
+        "`almoner activities apply`",
         """
         select s.id from eligibility_subscription s
         join organisation named on named.id = s.organisation_id

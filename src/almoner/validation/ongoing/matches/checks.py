@@ -7,8 +7,9 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "matches.open_are_asked",
-        "Of every match that awaiting_review somebody is asked, and of no other",
-        "Open an issue with what is found: a match awaiting_review for nobody, or somebody is asked for nothing",
+        "Every match that needs a review has an open review, and no other match has one",
+        "Open an issue with the examples. Either a match has no review that it needs, or it has a review that it does "
+        "not need",
         """
         select m.id::text from screening_match m
         where m.awaiting_review is distinct from exists (

@@ -7,9 +7,10 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "monitoring.looked_at",
-        "A monitoring subscription is looked at within 15 minutes of its creation, of its request's decision, and of "
-        "whatever else makes it due",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
+        "Every monitoring subscription is evaluated within 15 minutes of being due, for example after its creation or "
+        "after the decision on its request",
+        "Check that a worker is running, and look for dead monitoring_subscriptions.evaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         with bounds as (select at - interval '15 min' as until from moment)
         select id from monitoring_subscription, bounds where status = 'pending' and status_changed_at < until
@@ -24,8 +25,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.results_are_the_last_told",
-        "The results of a monitoring subscription are those of its last change",
-        "Somebody wrote to the tables: compare with the last good backup",
+        "The results of every monitoring subscription match its last recorded change",
+        "Somebody changed the tables directly. Compare them with the last good backup",
         """
         select m.id from monitoring_subscription m
         left join lateral (
@@ -41,8 +42,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.changes_are_told",
-        "Each change of results of the last 80 days was told to the partner once",
-        "Somebody wrote to the tables: compare with the last good backup",
+        "Every change of results in the last 80 days was reported to the partner exactly once",
+        "Somebody changed the tables directly. Compare them with the last good backup",
         """
         with bounds as (select at - interval '80 days' as since from moment),
         changed as (
@@ -59,8 +60,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.confirmed_matches_are_flagged",
-        "A match that a person confirmed flags its category within 15 minutes, wherever its organisation is monitored",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is monitoring_subscriptions.evaluate",
+        "Within 15 minutes, a confirmed match flags its category in every monitoring subscription of the organisation",
+        "Check that a worker is running, and look for dead monitoring_subscriptions.evaluate jobs. See "
+        "docs/runbooks/stuck-queue.md",
         """
         select m.id from screening_match s
         join screening_subject w on w.id = s.subject and w.type = 'organisation'
@@ -81,9 +83,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.live_are_watched",
-        "Every record of an organisation that is monitored is compared when a list changes",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; then say it to the project, since nobody should be "
-        "looked away from. Whatever makes the subscription be looked at mends it: a load of its register or of a list",
+        "All records of every monitored organisation are screened when a list changes",
+        "Check that a worker is running. See docs/runbooks/stuck-queue.md. Report the finding to the project, because "
+        "no monitored organisation may be skipped. The next import of its register or of a list fixes the subscription",
         """
         with bounds as (select at - interval '15 min' as until from moment)
         select m.id from bounds, monitoring_subscription m
@@ -101,8 +103,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.compared_with_what_is_loaded",
-        "Within an hour of the load of a list all that is monitored is compared with it",
-        "See that a worker runs: docs/runbooks/stuck-queue.md; the job is matches.rescreen",
+        "Within an hour of the import of a list, everything that is monitored is screened against it",
+        "Check that a worker is running, and look for dead matches.rescreen jobs. See docs/runbooks/stuck-queue.md",
         """
         select w.code from watchlist w
         join watchlist_load l on l.id = w.current_load
@@ -113,9 +115,9 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "monitoring.something_is_compared",
-        "Where something is monitored, a list of a category that fails compliance is loaded, of sanctions where these "
-        "count: else all pass unseen",
-        "Load a list: docs/runbooks/watchlists.md",
+        "If organisations are monitored, a list is loaded for a category that counts towards compliance, or a "
+        "sanctions list if sanctions count. Otherwise, every organisation passes without screening",
+        "Import a list. See docs/runbooks/watchlists.md",
         """
         select 'no list of '
             || case when 'sanction' = any(counted.flags) then 'sanction' else array_to_string(counted.flags, ', ') end
