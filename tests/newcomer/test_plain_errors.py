@@ -57,7 +57,7 @@ async def change(dsn):
     await connection.execute("update alembic_version set version_num = $1", sys.argv[1])
     await connection.close()
 
-with local.completed(settings.read_settings()) as complete:
+with local.complete_settings(settings.read_settings()) as complete:
     asyncio.run(change(complete.owner_dsn))
 """
 

@@ -87,7 +87,7 @@ async def indexes(connection: "asyncpg.Connection[asyncpg.Record]", sql: str, *a
         (queue.FIND_CLAIMABLE, (START,), {"job_due", "job_ready", "job_later"}),
         (queue.CLAIM, (START, START, 24), {"job_due", "job_pkey"}),
         (queue.PROMOTE, (START, 1000), {"job_later", "job_pkey"}),
-        (queue.ROOM, ("", START, 128), {"job_ready", "job_in_flight", "queue_lane_pkey"}),
+        (queue.ROOM, ("", START, 128, START), {"job_ready", "job_in_flight", "queue_lane_pkey"}),
         (
             queue.CLAIM_LANES,
             (START, START, 256, ["plan 1", "plan 2"], [4, 4]),

@@ -133,7 +133,7 @@ def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
         in statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)), TODAY)[0]
     )
     strange = replace(whole, movements=(replace(MOVEMENT, currency="USD"),))
-    assert statement_problems(strange, TODAY)[0] == "line 1 is in USD, the account in EUR"
+    assert statement_problems(strange, TODAY)[0] == "line 1 is in USD, but the account is in EUR"
 
 
 @pytest.mark.parametrize("version", [2, 4, 8, 10, 12])

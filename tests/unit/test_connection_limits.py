@@ -137,6 +137,66 @@ async def test_what_is_no_http_is_answered_in_the_shape_of_errors() -> None:
         assert json.loads(body)["error"]["code"] == "bad_request"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/0.9\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.2\r\nHost: a\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+        b"GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n folded\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\x00b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX@: b\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n",
+    ],
+)
+async def test_h9_what_rfc_9112_refuses_is_answered_400_and_closed(head: bytes) -> None:
+    async with _serving() as server:
+        async with asyncio.timeout(3):
+            answer, body = await _refused(await server.connect(), head)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(body)["error"]["code"] == "bad_request"
+        assert answer.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        GET,
+        b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: api.example.org:8443\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n",
+        b"GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n",
+        b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+    ],
+)
+async def test_h9_what_rfc_9112_asks_servers_to_take_is_taken(head: bytes) -> None:
+    async with _serving() as server, asyncio.timeout(3):
+        assert await _answered(await server.connect(), head)
+
+
 @pytest.mark.parametrize("begun", [b"", b"G", GET[:-2]])
 async def test_a_head_that_does_not_come_in_time_is_waited_for_no_more(begun: bytes) -> None:
     async with _serving() as server:

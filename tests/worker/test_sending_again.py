@@ -128,7 +128,6 @@ async def test_w14_replay_refuses_windows_that_are_too_old(service: Service, api
     path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
     for body, reason in (
         ({"startDate": (service.clock.now() - timedelta(days=31)).isoformat()}, "body.startDate must be at most 30"),
-        ({}, "body.startDate is required"),
         ({"startDate": "yesterday"}, "body.startDate must be"),
     ):
         answer = await api.post(path, body)

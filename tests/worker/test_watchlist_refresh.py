@@ -79,7 +79,9 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
             assert await stand(services) == ("refused", 0, 3)
         async with services.db.read() as tx:
             trail = await tx.fetch("select action from audit_entry where actor_id = 'watchlists.refresh' order by n")
-            mails = await tx.fetchval("select count(*) from sandbox_mail where subject like 'Watchlist update failed%'")
+            mails = await tx.fetchval(
+                "select count(*) from sandbox_mail where subject like 'Watch list update failed%'"
+            )
             left = await tx.fetchval("select count(*) from watchlist_entry where until_load is null")
         assert [row["action"] for row in trail] == ["watchlist.imported"] * 2 + ["watchlist.refused"]
         assert (mails, left) == (1, 31)

@@ -196,10 +196,7 @@ def set_donation_settings(
     ] = None,
     request_least: Annotated[
         int | None,
-        typer.Option(
-            "--request-minimum",
-            help="Minimum amount of a donation request, as a multiple of the currency's minimum donation.",
-        ),
+        typer.Option("--request-minimum", help="Minimum of a donation request, in minimum donations of its currency."),
     ] = None,
     request_due: Annotated[
         int | None,
@@ -225,9 +222,8 @@ def set_donation_settings(
             account = await partner_service.update_donation_settings(tx, scope, **changed)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
-        await officer.record_audit_entry(
-            tx, scope.id, "partner.giving_set", partner, changed=", ".join(sorted(changed))
-        )
+        members = ", ".join(sorted(changed))
+        await officer.record_audit_entry(tx, scope.id, "partner.giving_set", partner, changed=members)
         return account
 
     account = run_as_administrator(use) if changed else run_in_transaction(use)

@@ -1,6 +1,7 @@
 """How much a client may send before it has said what it wants, how slowly, and on how many connections."""
 
 import asyncio
+import re
 import resource
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +18,26 @@ from almoner.platform.http.edge import new_request_id
 from almoner.platform.outbound.addresses import client_network
 
 _MOST_CONNECTIONS: Final = 10_000
+_VERSIONS: Final = frozenset({"1.0", "1.1"})
+_HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]{0,5})?")
 _SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread
+
+
+def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+    """What of RFC 9112 (2.3, 3.2, 6.1) a head breaks that the parser lets through. Names are in lower case."""
+    if version not in _VERSIONS:
+        return f"HTTP/{version} is not spoken here; use HTTP/1.1"
+    codings = b",".join(value for name, value in headers if name == b"transfer-encoding")
+    if codings and (version == "1.0" or codings.strip().lower() != b"chunked"):
+        return "the only Transfer-Encoding that is understood is chunked, in HTTP/1.1"
+    hosts = [value for name, value in headers if name == b"host"]
+    if len(hosts) > 1:
+        return "the request has more than one Host header"
+    if not hosts and version != "1.0":
+        return "the request has no Host header"
+    if not all(map(_HOST.fullmatch, hosts)):
+        return "the Host header is not the name or address of a host"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +132,7 @@ class BoundedProtocol(JoiningProtocol):
         self._refused = False
         self._received = 0
         self._unread = (0, 0.0)
+        self._violation: str | None = None
         self.since: float | None = None
 
     @property
@@ -158,6 +179,9 @@ class BoundedProtocol(JoiningProtocol):
 
     def on_headers_complete(self) -> None:
         """A head has ended."""
+        self._violation = head_violation(self.parser.get_http_version(), self.headers)
+        if self._violation is not None:
+            raise ValueError(self._violation)  # which the parser passes on as an error of its own
         self._advanced = self._in_body = True
         super().on_headers_complete()
 
@@ -173,7 +197,7 @@ class BoundedProtocol(JoiningProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
-        self._refuse(IncorrectParams(msg))
+        self._refuse(IncorrectParams(self._violation or msg))
 
     def is_overdue(self, now: float) -> bool:
         """Whether the client takes too long: to say what it wants, to send it, or to read the answer."""

@@ -2,16 +2,17 @@
 
 Taking a connection from asyncpg's pool and giving it back costs a task, a shield and two time-outs, about a sixth of a
 whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
-end a cancelled query and how to replace a lost connection. Nobody waits for ever: who has none after five seconds is
-told so, while the caller still listens.
+end a cancelled query and how to replace a lost connection. Who waits for whom is decided by ``places``. Nobody waits
+for ever: who has none after five seconds is told so, while the caller still listens.
 """
 
 import asyncio
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
 from asyncpg import Record
+
+from almoner.platform.database.places import Claimant, NoPlace, Places, current_claimant
 
 if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
@@ -20,20 +21,18 @@ ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
 
 
 class ConnectionUnavailable(OSError):
-    """All connections stayed in use, no new one could be opened in time, or they are being closed."""
+    """All connections stayed in use, too many wait, no new one could be opened in time, or they are being closed."""
 
 
 class ConnectionPool:
-    """Up to ``pool``'s size; who finds none waits in turn, for ``patience`` seconds."""
+    """Up to ``pool``'s size; who finds none waits for its place, for ``patience`` seconds."""
 
     def __init__(self, pool: "asyncpg.Pool[Record]", patience: float) -> None:
         self._pool = pool
         self._patience = patience
-        self._size = pool.get_max_size()
+        self._places = Places(pool.get_max_size())
         self._idle: list[Held] = []
-        self._held = 0
         self._closing = False
-        self._waiting: deque[asyncio.Future[Held | None]] = deque()
 
     @property
     def is_closing(self) -> bool:
@@ -41,92 +40,56 @@ class ConnectionPool:
         return self._closing
 
     def borrow(self) -> "BorrowedConnection":
-        """``async with connections.take() as connection``."""
-        return BorrowedConnection(self)
+        """``async with connections.borrow() as connection``, for whom this task works."""
+        return BorrowedConnection(self, current_claimant())
 
-    async def acquire(self) -> "Held":
+    async def acquire(self, claimant: Claimant | None = None) -> "Held":
         """An open connection. Raises OSError or asyncpg.PostgresError when a new one cannot be opened.
 
-        ConnectionUnavailable, which is an OSError, when it took too long or once ``close`` was called.
+        ConnectionUnavailable, which is an OSError, when it took too long, too many wait, or once ``close`` was called.
         """
-        if self._idle and not self._closing and _is_open(self._idle[-1]):
+        if self._idle and _is_open(self._idle[-1]) and self._places.try_take(claimant):
             return self._idle.pop()
         try:
             async with asyncio.timeout(self._patience):
-                return await self._acquire()
+                await self._places.take(claimant)
+                try:
+                    return await self._acquire()
+                except BaseException:
+                    self._places.give_back(claimant)
+                    raise
+        except NoPlace as error:
+            raise ConnectionUnavailable(str(error)) from None
         except TimeoutError:
             raise ConnectionUnavailable("no connection to the database came free in time") from None
 
     async def _acquire(self) -> "Held":
-        while True:
-            if self._closing:
-                raise ConnectionUnavailable("the connections are being closed")
-            while self._idle:
-                connection = self._idle.pop()
-                if _is_open(connection):
-                    return connection
-                await self._return(connection)
-            if self._held < self._size:
-                return await self._open()
-            if (handed := await self._turn()) is not None:
-                if _is_open(handed):
-                    return handed
-                await self._return(handed)
+        while self._idle:
+            connection = self._idle.pop()
+            if _is_open(connection):
+                return connection
+            await self._pool.release(connection)
+        return await self._pool.acquire()
 
-    def release(self, connection: "Held") -> None:
+    def release(self, connection: "Held", claimant: Claimant | None = None) -> None:
         """It was used and all went well: the next one may have it."""
-        if not self._wake(connection):
-            self._idle.append(connection)
+        self._idle.append(connection)
+        self._places.give_back(claimant)
 
-    async def discard(self, connection: "Held") -> None:
+    async def discard(self, connection: "Held", claimant: Claimant | None = None) -> None:
         """Something failed: the pool looks after it."""
-        await self._return(connection)
+        try:
+            await self._pool.release(connection)
+        finally:
+            self._places.give_back(claimant)
 
     async def close(self) -> None:
         """Close all connections, waiting for those in use; whoever waits for one is turned away."""
         self._closing = True
-        while self._wake():
-            pass
+        self._places.close()
         while self._idle:
-            await self._return(self._idle.pop())
+            await self._pool.release(self._idle.pop())
         await self._pool.close()
-
-    async def _open(self) -> "Held":
-        self._held += 1
-        try:
-            return await self._pool.acquire()
-        except BaseException:
-            self._held -= 1
-            self._wake()
-            raise
-
-    async def _return(self, connection: "Held") -> None:
-        try:
-            await self._pool.release(connection)
-        finally:
-            self._held -= 1
-            self._wake()
-
-    async def _turn(self) -> "Held | None":
-        """Wait for a connection that is handed over, or for None: there is room for another one."""
-        turn: asyncio.Future[Held | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it had come already: the next one's, then
-                handed = turn.result()
-                self._wake() if handed is None else self.release(handed)
-            raise
-
-    def _wake(self, handed: "Held | None" = None) -> bool:
-        """Give the longest waiting a connection or its chance; False when nobody waits."""
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(handed)
-                return True
-        return False
 
 
 def _is_open(connection: "Held") -> bool:
@@ -139,17 +102,18 @@ def _is_open(connection: "Held") -> bool:
 class BorrowedConnection:
     """One connection for the time of a block."""
 
-    __slots__ = ("_connection", "_connections")
+    __slots__ = ("_claimant", "_connection", "_connections")
 
-    def __init__(self, connections: ConnectionPool) -> None:
+    def __init__(self, connections: ConnectionPool, claimant: Claimant | None) -> None:
         self._connections = connections
+        self._claimant = claimant
 
     async def __aenter__(self) -> "Held":
-        self._connection = await self._connections.acquire()
+        self._connection = await self._connections.acquire(self._claimant)
         return self._connection
 
     async def __aexit__(self, failure: type[BaseException] | None, *_more: object) -> None:
         if failure is None and not self._connections.is_closing:
-            self._connections.release(self._connection)
+            self._connections.release(self._connection, self._claimant)
         else:
-            await self._connections.discard(self._connection)
+            await self._connections.discard(self._connection, self._claimant)

@@ -21,6 +21,7 @@ from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
+from almoner.platform.database.places import Places, claiming, current_claimant
 from almoner.platform.deployment import BaseUrls, Deployment
 
 Mode = Literal["read", "write", "single", "around"]
@@ -256,7 +257,7 @@ class Database:
         """``seconds``: how long a statement may take where ``statement_timeout`` says nothing else."""
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
-        self._arounds = asyncio.Semaphore(max(1, pool.get_max_size() // 2))
+        self._arounds = Places(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
@@ -304,11 +305,13 @@ class Database:
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.
         """
-        async with self._arounds, self._connections.borrow() as connection:
+        claimant = current_claimant()
+        async with self._arounds.hold(claimant), self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "around", self._limited())
-            async with connection.transaction():
-                yield tx
-                await tx.run_end_steps()
+            with claiming(None):  # what it needs besides does not count for the claimant's share, which may be used up
+                async with connection.transaction():
+                    yield tx
+                    await tx.run_end_steps()
             tx.run_commit_callbacks()
 
     def open(self, mode: Mode) -> AbstractAsyncContextManager[Tx]:

@@ -14,12 +14,12 @@ from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavail
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import REQUEST_SECONDS, statement_timeout
 from almoner.platform.http import errors
+from almoner.platform.http.admission import PROBES, Admission
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
-_PROBES = ("/healthz", "/readyz", "/metrics")  # asked from inside, where there is no certificate
 
 
 def new_request_id() -> str:
@@ -46,6 +46,7 @@ class EdgeMiddleware:
         self._proxies = tuple(trusted_proxies)
         self._https_only = https_only
         self._statement_seconds = statement_seconds
+        self._admission = Admission()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection event; anything but HTTP goes straight through."""
@@ -68,11 +69,11 @@ class EdgeMiddleware:
         failure: Exception | None = None
         try:
             self._resolve(scope)
-            if self._https_only and scope["scheme"] != "https" and scope["path"] not in _PROBES:
+            if self._https_only and scope["scheme"] != "https" and scope["path"] not in PROBES:
                 raise Forbidden(
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
-            with statement_timeout(self._statement_seconds):
+            with self._admission.admit(scope), statement_timeout(self._statement_seconds):
                 await self._app(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):

@@ -77,6 +77,7 @@ class Endpoint:
     request_headers: Mapping[str, str]
     shows_secret: bool
     also: str | None
+    moves_money: bool
     path_ids: dict[str, PathId | None] = field(init=False)
     body: type[RequestBody] | None = field(init=False)
     query: type[Query] | None = field(init=False)
@@ -135,10 +136,14 @@ def _path_id_mark(hint: Any) -> PathId | None:
 
 
 class Routes:
-    """The declared endpoints of one slice. ``tag`` groups them in the interface description."""
+    """The declared endpoints of one slice. ``tag`` groups them in the interface description.
 
-    def __init__(self, tag: str) -> None:
+    ``moves_money``: what changes something here is turned away last when there is too much to do.
+    """
+
+    def __init__(self, tag: str, *, moves_money: bool = False) -> None:
         self.tag = tag
+        self.moves_money = moves_money
         self.endpoints: list[Endpoint] = []
 
     def declare(
@@ -190,6 +195,7 @@ class Routes:
                     request_headers,
                     shows_secret,
                     also,
+                    self.moves_money,
                 )
             )
             return handler

@@ -19,6 +19,7 @@ from almoner.kit.errors import (
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
+from almoner.platform.database.places import Claimant, claim_for
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
@@ -214,6 +215,7 @@ class ApiApplication:
             authorization = request.headers.get("authorization")
             request.caller = caller = await self._guard.authenticate(authorization, request.address)
             request.scope["almoner.caller"] = caller
+            claim_for(Claimant(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has_scope(endpoint.scope):

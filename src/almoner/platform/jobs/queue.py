@@ -423,7 +423,7 @@ def retry_delay(failures: int) -> timedelta:
 
 @dataclass(frozen=True, slots=True)
 class QueueMetrics:
-    """How the queue stands: jobs that are due or running, those for later, and the dead ones."""
+    """How the queue stands: jobs that are due or running, those for later or in a paused lane, and the dead ones."""
 
     outstanding: int
     later: int
@@ -434,10 +434,11 @@ async def queue_metrics(tx: Tx) -> QueueMetrics:
     """Count the queue."""
     row = await tx.fetchrow(
         """
-        select count(*) filter (where dead_at is null and (due_at <= $1 or leased_until is not null)) as outstanding,
-               count(*) filter (where dead_at is null and due_at > $1 and leased_until is null) as later,
+        select count(*) filter (where dead_at is null and (starts_at <= $1 or leased_until is not null)) as outstanding,
+               count(*) filter (where dead_at is null and starts_at > $1 and leased_until is null) as later,
                count(*) filter (where dead_at is not null) as dead
-        from job
+        from job left join queue_lane q on q.lane = job.lane
+        cross join lateral (select greatest(due_at, q.paused_until) as starts_at) s
         """,
         tx.now,
     )

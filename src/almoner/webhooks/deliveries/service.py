@@ -19,6 +19,7 @@ from almoner.webhooks.deliveries.domain import (
     ATTEMPT_RETENTION,
     DELIVERY_RETENTION,
     EXPIRES_AFTER,
+    REPLAY_BURST,
     REPLAY_INTERVAL,
     Delivery,
     Status,
@@ -224,7 +225,7 @@ async def _redeliver(
                 event_type,
                 sequence,
                 reason,
-                due_at=tx.now + place * interval,
+                due_at=tx.now + max(place - REPLAY_BURST, 0) * interval,
             )
             for place, (event_id, sequence, event_type) in enumerate(found)
         ],

@@ -19,7 +19,7 @@ DonationId = Annotated[UUID, PathId("donation")]
 
 def refund_routes(rules: DisbursementRules) -> Routes:
     """The endpoint, with the least amounts that are paid out: a gift that goes back leaves its payout."""
-    routes = Routes("Donations")
+    routes = Routes("Donations", moves_money=True)
 
     @routes.post("/v1/donations/{id}/refund", key=SECRET, scope="donations:write", errors=(InvalidState,))
     async def refund_donation(call: ApiCall, id: DonationId, body: RefundIn) -> DonationOut:

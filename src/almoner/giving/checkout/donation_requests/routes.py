@@ -17,7 +17,7 @@ from almoner.platform.http.paging import ListResponse
 
 DonationRequestId = Annotated[UUID, PathId("donationrequest")]
 
-routes = Routes("Donation requests")
+routes = Routes("Donation requests", moves_money=True)
 
 
 @routes.get("/v1/donation-requests", key=SECRET, scope="donation_requests:read")

@@ -34,7 +34,7 @@ from almoner.platform.http.paging import ListResponse
 
 DonationId = Annotated[UUID, PathId("donation")]
 
-routes = Routes("Donations")
+routes = Routes("Donations", moves_money=True)
 
 
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")

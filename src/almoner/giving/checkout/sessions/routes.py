@@ -24,7 +24,7 @@ from almoner.platform.http.paging import ListResponse
 
 SessionId = Annotated[UUID, PathId("donationsession")]
 
-routes = Routes("Donation sessions")
+routes = Routes("Donation sessions", moves_money=True)
 
 
 @routes.get("/v1/donation-sessions", key=SECRET, scope="donation_sessions:read")

@@ -18,7 +18,7 @@ from almoner.platform.http.paging import ListResponse
 
 DisbursementId = Annotated[UUID, PathId("disbursement")]
 
-routes = Routes("Disbursements")
+routes = Routes("Disbursements", moves_money=True)
 
 
 @routes.get("/v1/disbursements", key=SECRET, scope="disbursements:read")

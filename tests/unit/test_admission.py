@@ -1,0 +1,41 @@
+"""Requests in flight: so many of one client and in all; money turned away last, health checks never."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from almoner.kit.errors import ServiceUnavailable
+from almoner.platform.http.admission import MOST, MOST_OF_CLIENT, MOST_WITH_MONEY, Admission
+
+
+def admit(stack: ExitStack, admission: Admission, address: str, method: str = "GET", path: str = "/v1/x") -> None:
+    """A request that stays in flight."""
+    scope = {"type": "http", "method": method, "path": path, "client": (address, 0)}
+    stack.enter_context(admission.admit(scope))
+
+
+def test_a_client_has_so_many_in_flight_and_others_are_served() -> None:
+    admission = Admission()
+    with ExitStack() as held:
+        for number in range(MOST_OF_CLIENT):
+            admit(held, admission, f"2001:db8:0:1::{number:x}")
+        with pytest.raises(ServiceUnavailable):
+            admit(held, admission, "2001:db8:0:1:ffff::1")
+        admit(held, admission, "2001:db8:0:2::1")
+    with ExitStack() as held:
+        admit(held, admission, "2001:db8:0:1::1")
+
+
+def test_reads_are_turned_away_before_writes_and_health_checks_never() -> None:
+    admission = Admission()
+    with ExitStack() as held:
+        for number in range(MOST):
+            admit(held, admission, f"10.0.{number // 250}.{number % 250}")
+        with pytest.raises(ServiceUnavailable):
+            admit(held, admission, "10.1.0.1")
+        for number in range(MOST, MOST_WITH_MONEY):
+            admit(held, admission, f"10.0.{number // 250}.{number % 250}", "POST")
+        with pytest.raises(ServiceUnavailable):
+            admit(held, admission, "10.1.0.1", "POST")
+        for path in ("/healthz", "/readyz", "/metrics"):
+            admit(held, admission, "10.1.0.1", path=path)

@@ -1,0 +1,110 @@
+"""Places at the database: a share for everybody, the fewest first, a bounded queue, money turned away last."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from almoner.platform.database.places import (
+    WAITING_PER_PLACE,
+    WAITING_PER_PLACE_WITH_MONEY,
+    Claimant,
+    NoPlace,
+    Places,
+)
+
+ADA, BO = Claimant("ada"), Claimant("bo")
+
+
+async def waiting(places: Places, *claimants: Claimant | None) -> list[asyncio.Task[None]]:
+    """Tasks that wait for a place, in order."""
+    tasks = [asyncio.create_task(places.take(claimant)) for claimant in claimants]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def ended(*tasks: asyncio.Task[None]) -> None:
+    """End tasks that still wait."""
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError, NoPlace):
+            await task
+
+
+async def test_one_claimant_has_half_of_the_places_at_most() -> None:
+    places = Places(10)
+    assert [places.try_take(ADA) for _ in range(6)] == [True] * 5 + [False]
+    assert [places.try_take(BO) for _ in range(6)] == [True] * 5 + [False]
+    assert not places.try_take(None), "all are taken"
+
+
+async def test_who_has_the_fewest_is_next_and_of_those_who_waits_longest() -> None:
+    places = Places(4)
+    for claimant in (ADA, ADA, BO, None):
+        assert places.try_take(claimant)
+    hers, other, third, his = await waiting(places, ADA, None, Claimant("cy"), BO)
+    order = []
+    for _ in range(3):
+        places.give_back(None)
+        await asyncio.sleep(0)
+        order.append([task.done() for task in (other, third, his, hers)].count(True))
+    assert order == [1, 2, 3]
+    assert not hers.done(), "ada has her share"
+    places.give_back(ADA)
+    await asyncio.sleep(0)
+    assert hers.done()
+
+
+async def test_a_place_is_free_again_for_who_could_not_have_it() -> None:
+    places = Places(4)
+    assert places.try_take(ADA)
+    assert places.try_take(ADA)
+    (hers,) = await waiting(places, ADA)
+    assert places.try_take(BO)
+    places.give_back(BO)
+    assert not hers.done()
+    places.give_back(ADA)
+    await hers
+
+
+async def test_the_queue_is_bounded_for_one_and_for_all_and_longer_for_money() -> None:
+    places = Places(2)
+    assert places.try_take(None)
+    assert places.try_take(None)
+    most = 2 * WAITING_PER_PLACE
+    tasks = await waiting(places, *[ADA] * (most // 2))
+    with pytest.raises(NoPlace):
+        await places.take(ADA)
+    tasks += await waiting(places, *[BO] * (most // 2))
+    with pytest.raises(NoPlace):
+        await places.take(Claimant("cy"))
+    paying = Claimant("cy", moves_money=True)
+    more = 2 * (WAITING_PER_PLACE_WITH_MONEY - WAITING_PER_PLACE)
+    tasks += await waiting(places, *[paying] * (more // 2), *[Claimant("di", moves_money=True)] * (more // 2))
+    with pytest.raises(NoPlace):
+        await places.take(Claimant("ed", moves_money=True))
+    (probe,) = await waiting(places, None)
+    assert not probe.done(), "health checks are never turned away"
+    await ended(*tasks, probe)
+
+
+async def test_a_cancelled_waiter_loses_nobody_a_place() -> None:
+    places = Places(1)
+    assert places.try_take(ADA)
+    first, second = await waiting(places, BO, ADA)
+    places.give_back(ADA)  # bo's, who is cancelled before it is noticed
+    await ended(first)
+    await second
+    places.give_back(ADA)
+    assert places.try_take(BO)
+
+
+async def test_closing_turns_everybody_away() -> None:
+    places = Places(1)
+    assert places.try_take(ADA)
+    (other,) = await waiting(places, BO)
+    places.close()
+    with pytest.raises(NoPlace):
+        await other
+    with pytest.raises(NoPlace):
+        await places.take(None)
