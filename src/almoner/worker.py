@@ -17,6 +17,7 @@ from almoner.platform.business_clock import ClockSynchroniser
 from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.processes import Heartbeat, Role
+from almoner.platform.jobs.rate_limit_sharing import RateLimitSharing
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
 from almoner.screening.watchlists import service as watchlists
@@ -34,7 +35,8 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
     Every server dispatches events too; only a worker (``role`` says) chains audit entries and runs jobs, sweeps and
     deliveries.
     """
-    pulse = Heartbeat(services.db, role, services.telemetry, services.limiter.set_server_count)
+    sharing = RateLimitSharing(services.db, services.limiter, services.telemetry)
+    pulse = Heartbeat(services.db, role, services.telemetry, sharing.set_server_count)
     watch = ClockSynchroniser(services.db, services.clock, pulse, services.telemetry)
     await watch.synchronise()
     await pulse.beat()
@@ -45,6 +47,8 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
         if services.settings.sandbox:
             group.create_task(watch.run(stop))
         group.create_task(pulse.run(stop))
+        if role != "worker":
+            group.create_task(sharing.run(stop))
         group.create_task(services.copy_watch.run(stop))
 
 

@@ -1,6 +1,8 @@
 """GCRA (L1, L3): the rate over time, the burst at once, an honest Retry-After."""
 
-from almoner.platform.ratelimit import RateLimit, RateLimiter
+import pytest
+
+from almoner.platform.ratelimit import RateLimit, RateLimiter, slot_digest
 
 LIMIT = RateLimit("secret", 25, 50)
 
@@ -35,13 +37,32 @@ def test_headers_count_down() -> None:
     assert [limiter.count_call(RateLimit("p", 1, 3), "a", 0.0).remaining for _ in range(4)] == [2, 1, 0, 0]
 
 
-def test_two_servers_share_one_limit() -> None:
-    passed = 0
-    for _server in range(2):
-        limiter = RateLimiter()
-        limiter.set_server_count(2)
-        passed += sum(limiter.count_call(LIMIT, "a", 0.0).retry_after is None for _ in range(60))
-    assert passed == 50
+def test_what_other_servers_tell_counts_here_too_and_what_was_used_since_is_added() -> None:
+    limiter = RateLimiter()
+    slot = (LIMIT.policy, "a")
+    for _ in range(10):
+        limiter.count_call(LIMIT, "a", 0.0)
+    sent = limiter.take_used()
+    assert sent == {slot: pytest.approx(10 / LIMIT.rate)}
+    limiter.count_call(LIMIT, "a", 0.0)
+    limiter.learn({slot_digest(slot): 30 / LIMIT.rate}, 0.0)
+    assert limiter.count_call(LIMIT, "a", 0.0).remaining == 50 - 30 - 1 - 1
+
+
+def test_a_key_that_others_used_up_is_refused_at_its_first_call_here() -> None:
+    limiter = RateLimiter()
+    limiter.learn({slot_digest((LIMIT.policy, "a")): LIMIT.burst / LIMIT.rate}, 100.0)
+    assert limiter.count_call(LIMIT, "a", 100.0).retry_after == 1
+    assert limiter.count_call(LIMIT, "b", 100.0).retry_after is None
+    assert limiter.count_call(LIMIT, "a", 101.0).retry_after is None
+
+
+def test_a_clock_that_steps_back_keeps_nobody_out() -> None:
+    limiter = RateLimiter()
+    for _ in range(10):
+        limiter.count_call(LIMIT, "a", 3600.0)
+    assert limiter.count_call(LIMIT, "a", 0.0).retry_after == 1
+    assert limiter.count_call(LIMIT, "a", 2.0).retry_after is None
 
 
 def test_looking_at_a_limit_counts_nothing_and_says_what_a_call_would_hear() -> None:
@@ -53,7 +74,3 @@ def test_looking_at_a_limit_counts_nothing_and_says_what_a_call_would_hear() -> 
         limiter.count_call(slow, "a", 7.0)
     assert limiter.wait_seconds(slow, "a", 7.0) == limiter.count_call(slow, "a", 7.0).retry_after == 5
     assert limiter.wait_seconds(slow, "a", 12.0) is None
-    limiter.set_server_count(3)
-    assert limiter.wait_seconds(slow, "b", 7.0) is None
-    limiter.count_call(slow, "b", 7.0)
-    assert limiter.wait_seconds(slow, "b", 7.0) == 15

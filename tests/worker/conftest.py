@@ -83,7 +83,9 @@ async def ground(own_database: TestDatabase) -> AsyncIterator[Ground]:
 async def _empty(database: TestDatabase) -> None:
     owner = await asyncpg.connect(database.owner_dsn)
     try:
-        await owner.execute("truncate event, event_counter, internal_event, job, queue_lane, schedule, process")
+        await owner.execute(
+            "truncate event, event_counter, internal_event, job, queue_lane, schedule, process, rate_limit_use"
+        )
         await owner.execute("update business_clock set clock_offset = interval '0', version = 0")
     finally:
         await owner.close()

@@ -114,12 +114,12 @@ class KeyGuard:
     def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
         """Count a call: per secret key; per publishable key and address; without a key per address."""
         now = self._clock.real_now().timestamp()
-        limits, limiter = self._limits, self._limiter
+        limits, limiter, network = self._limits, self._limiter, client_network(address)
         if caller is None:
-            return limiter.count_call(limits.publishable_address, address, now)
+            return limiter.count_call(limits.publishable_address, network, now)
         if caller.kind is not KeyKind.PUBLISHABLE:
             return limiter.count_call(limits.secret, caller.key_id, now)
-        by_address = limiter.count_call(limits.publishable_address, (caller.key_id, address), now)
+        by_address = limiter.count_call(limits.publishable_address, (caller.key_id, network), now)
         if by_address.retry_after is not None:
             return by_address
         by_key = limiter.count_call(limits.publishable, caller.key_id, now)

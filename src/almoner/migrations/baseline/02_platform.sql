@@ -133,6 +133,15 @@ create table schedule (
 );
 grant select, insert, update on schedule to almoner_app;
 
+-- What servers have used of rate limits: how far a key is ahead, all servers together. Lost with a crash, as it may be.
+create unlogged table rate_limit_use (
+    key bytea primary key check (octet_length(key) = 16),
+    arrival timestamptz not null
+);
+create index rate_limit_use_arrival on rate_limit_use (arrival);
+comment on column rate_limit_use.key is 'digest of the limit and of what it counts';
+grant select, insert, update, delete on rate_limit_use to almoner_app;
+
 create table process (
     id uuid primary key,
     role text not null check (role in ('server', 'worker', 'server and worker')),

@@ -110,6 +110,7 @@ def denied_range_of(address: Address) -> str | None:
     return None
 
 
+@lru_cache(4096)
 def client_network(address: str) -> str:
     """What counts as one address where tries are counted: an IPv6 customer has a whole /64 of them."""
     try:

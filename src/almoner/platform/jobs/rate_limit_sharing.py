@@ -1,0 +1,78 @@
+"""What servers tell each other of rate limits, through the database."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log_fields
+from almoner.platform.observability.telemetry import Telemetry
+from almoner.platform.ratelimit import MOST_SHARED, RateLimiter, Slot, slot_digest
+
+_SHARE_SECONDS: Final = 1.0
+_TURNS_TO_FORGET: Final = 60
+
+_SHARE: Final = """
+with given as (
+    select * from unnest($1::bytea[], $2::float8[]) as given (key, seconds) order by key
+), counted as (
+    insert into rate_limit_use as u (key, arrival)
+    select key, $4::timestamptz + make_interval(secs => seconds) from given
+    on conflict (key) do update set arrival = greatest(u.arrival, $4) + (excluded.arrival - $4)
+    returning key, arrival
+)
+select key, extract(epoch from arrival - $4)::float8 as ahead from counted
+union all
+(
+    select key, extract(epoch from arrival - $4)::float8 from rate_limit_use
+    where arrival > $4 and key <> all($1::bytea[]) order by arrival desc limit $3
+)
+"""
+
+
+async def share_use(tx: Tx, used: Mapping[Slot, float]) -> dict[bytes, float]:
+    """Tell the other servers what was used here; how many seconds the keys are ahead of now, on all servers."""
+    digests = {slot_digest(slot): seconds for slot, seconds in used.items()}
+    rows = await tx.fetch(_SHARE, list(digests), list(digests.values()), MOST_SHARED, tx.real_now)
+    return {row["key"]: row["ahead"] for row in rows}
+
+
+class RateLimitSharing:
+    """The loop that keeps the limits of several servers whole. A server that is alone tells nobody."""
+
+    def __init__(self, db: Database, limiter: RateLimiter, telemetry: Telemetry) -> None:
+        self._db = db
+        self._limiter = limiter
+        self._telemetry = telemetry
+        self._servers = 1
+        self._turns = 0
+
+    def set_server_count(self, live: int) -> None:
+        """How many servers there are now."""
+        self._servers = live
+
+    async def share(self) -> None:
+        """Exchange once; once a minute, forget what is used up."""
+        used = self._limiter.take_used()
+        if self._servers <= 1:
+            return
+        async with self._db.single() as tx:
+            ahead = await share_use(tx, used)
+            now = tx.real_now.timestamp()
+        self._limiter.learn(ahead, now)
+        self._turns += 1
+        if self._turns % _TURNS_TO_FORGET == 0:
+            async with self._db.single() as tx:
+                await tx.execute("delete from rate_limit_use where arrival < $1", tx.real_now)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Exchange every second until ``stop`` is set."""
+        while not stop.is_set():
+            await wait_until_set(stop, _SHARE_SECONDS)
+            try:
+                await self.share()
+            except DATABASE_ERRORS as error:
+                self._telemetry.log(
+                    "rate_limits_wait", self._db.deployment.clock.real_now(), **failure_log_fields(error)
+                )
