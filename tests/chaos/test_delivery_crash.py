@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.support.eventually import eventually
 from tests.support.figures import Figures
 from tests.support.receivers import Received, receiver, reply
 from tests.support.service import Service, serving
+from tests.support.workers import start_worker
 
 EVENTS = 120
 PATIENCE = 60.0
@@ -27,25 +27,6 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
     """The service without background work; that is done by the processes that die."""
     async with serving(empty_database) as made:
         yield made
-
-
-def _worker(service: Service, folder: Path) -> "subprocess.Popen[bytes]":
-    """``almoner worker`` over the test's database."""
-    settings = service.services.settings
-    assert settings.master_key is not None
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")} | {
-        "ALMONER_DATABASE_URL": settings.dsn,
-        "ALMONER_MASTER_KEY": settings.master_key.get_secret_value(),
-        "ALMONER_DATA_DIR": str(folder),
-    }
-    with (folder / "worker.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "almoner", "worker"],
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
 
 async def _let_the_leases_run_out(database: TestDatabase) -> None:
@@ -80,14 +61,14 @@ async def test_w7_workers_killed_while_receivers_answer_lose_nothing(
         emitted = set(await webhooks.happen(service, tenant, times=EVENTS))
         for _ in range(kills):
             killed.clear()
-            running = _worker(service, tmp_path)
+            running = start_worker(service, tmp_path)
             async with asyncio.timeout(PATIENCE):
                 await killed.wait()
             running.wait()
             await _let_the_leases_run_out(service.database)
             emitted |= set(await webhooks.happen(service, tenant, times=30))
         killed.set()
-        running = _worker(service, tmp_path)
+        running = start_worker(service, tmp_path)
         try:
             await eventually(lambda: _all_recorded(service, len(emitted)), within=PATIENCE)
         finally:

@@ -29,3 +29,8 @@ async def eventually(check: Callable[[], Any], *, within: float = 10.0) -> Any:
                 raise
         await asyncio.sleep(pause)
         pause = min(pause * 1.5, 0.1)
+
+
+async def paced(began: float, turn: int, rate: float) -> None:
+    """Wait until turn number ``turn`` of an open loop is meant to begin: ``rate`` of them a second."""
+    await asyncio.sleep(max(0.0, began + turn / rate - time.monotonic()))

@@ -41,7 +41,8 @@ HTTP_GONE: Final = 410
 
 # settled 11: a delivery that a paused receiver holds back is looked at when the next probe has failed, half an hour
 # later at most.
-EXPIRES_AFTER: Final = timedelta(hours=72) - LONGEST_PAUSE
+DELIVERY_LIFETIME: Final = timedelta(hours=72)
+EXPIRES_AFTER: Final = DELIVERY_LIFETIME - LONGEST_PAUSE
 
 REPLAY_INTERVAL: Final = timedelta(milliseconds=50)
 """Between two deliveries of a replay after the first ``REPLAY_BURST``: 10,000 take under nine minutes."""

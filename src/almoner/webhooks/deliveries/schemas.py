@@ -31,7 +31,7 @@ class ReplayIn(RequestBody):
 
     start_date: DayOrMoment | None = Field(
         None,
-        description="From this moment on, at most 30 days ago; without it, what was missed since the last success.",
+        description="From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent.",
         examples=["2026-03-01"],
     )
     end_date: WindowEnd | None = Field(None, description="Before this moment; without it, until now.")

@@ -17,6 +17,7 @@ from almoner.platform.jobs.queue import LaneLimits, NewJob
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import (
     ATTEMPT_RETENTION,
+    DELIVERY_LIFETIME,
     DELIVERY_RETENTION,
     EXPIRES_AFTER,
     REPLAY_BURST,
@@ -86,13 +87,14 @@ async def replay_events(
 ) -> int:
     """Deliver again the events of a window that a subscription wants, in order; how many.
 
-    ``failed_only`` leaves out what has arrived or is still tried. Without ``starts``: what was missed since the
-    receiver last took something. Raises NotFound, Suspended, IncorrectParams.
+    ``failed_only`` leaves out what has arrived or is still tried. Without ``starts``: what was missed, of all events
+    that were still on their way when the receiver last took one. Raises NotFound, Suspended, IncorrectParams.
     """
     subscription = await subscriptions.get_active(tx, partner, subscription_id)
     if starts is None:
         working = subscription.health.last_success_at or subscription.created_at
-        starts, failed_only = max(working, tx.now - MAX_REPLAY_AGE), True
+        starts = max(working - DELIVERY_LIFETIME, subscription.created_at, tx.now - MAX_REPLAY_AGE)
+        failed_only = True
     if tx.now - starts > MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
