@@ -76,7 +76,7 @@ async def held_short(alone: Service, api: Client, name: str) -> tuple[Giving, st
 
 async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service, partner: Client) -> None:
     request = await asked(alone, partner, 700, 300)
-    await paid(alone, request, 500, "B1")  # by hand, of another amount than the bank tells
+    await paid(alone, request, 500, "B1")  # by hand, a different amount than the bank tells
     looked = await heard(
         alone, camt.entry("B1", 700, words=request["reference"], currency="USD"), came("B2", 200, request["reference"])
     )
@@ -157,7 +157,7 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
             await bank_statements.assign_line_to_disbursement(tx, found[name].id, named, by="officer")
         return str((await payouts(partner))[0]["status"])
 
-    with pytest.raises(StatementError, match="of another amount"):
+    with pytest.raises(StatementError, match="a different amount"):
         await assign("B3")
     assert await assign("B1") == "PAID"
     with pytest.raises(StatementError, match="matched already"):
@@ -183,7 +183,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
         async with alone.db.write() as tx:
             await bank_statements.assign_line_to_report(tx, found[name].id, "test", reference, by="officer")
 
-    with pytest.raises(StatementError, match="of another amount"):
+    with pytest.raises(StatementError, match="a different amount"):
         await assign("B1")
     with pytest.raises(StatementError, match="No report po_2 of test was imported"):
         await assign("B2", "po_2")

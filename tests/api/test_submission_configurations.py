@@ -150,7 +150,7 @@ async def test_all_that_is_wrong_is_named_at_once(api: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ({"allowedActivitySubTags": ["nothing"]}, "body.allowedActivitySubTags 'nothing' is the id of no activity"),
+        ({"allowedActivitySubTags": ["nothing"]}, "body.allowedActivitySubTags 'nothing' is not the ID of an activity sub-tag"),
         ({"allowedActivitySubTags": []}, "body.allowedActivitySubTags"),
         (
             {"checks": ["compliance"], "allowedOrganisationTypes": ["nonprofit"]},
@@ -186,7 +186,7 @@ async def test_a_logo_is_written_anew_and_shown(api: Client, anonymous: Client) 
     noise = BytesIO()
     Image.effect_noise((320, 320), 90).convert("RGB").save(noise, "PNG")
     refused = await api.upload(f"{PATH}/{made['id']}/logo", "logo", "x.png", noise.getvalue(), "image/png")
-    assert "at most 40000" in refused.json()["error"]["reasons"][0]
+    assert "maximum is 40000" in refused.json()["error"]["reasons"][0]
 
 
 async def test_a_logo_that_is_no_square_is_centred_in_one(api: Client, anonymous: Client) -> None:

@@ -157,6 +157,6 @@ async def test_m11_no_file_is_released_with_a_payout_that_is_decided_at_this_mom
                 return officer.done() or bool(await other.fetchval(WAITS))
 
         await eventually(waits)
-    with pytest.raises(PaymentFileError, match=r"confirmed or returned meanwhile|payouts to it wait now"):
+    with pytest.raises(PaymentFileError, match=r"confirmed or returned|now on hold"):
         await officer
     assert await books.balanced(alone)

@@ -79,7 +79,7 @@ async def test_a_direct_gift_waits_for_a_transfer(service: Service, api: Client,
     (started,) = await refunds.of(service, made)
     name = service.db.deployment.ids.text("refund", started.id)
     assert "partner_transfers" in (await almoner("refunds", "list"))[1]
-    assert "by bank" in (await almoner("refunds", "retry", name))[1]
+    assert "is a bank transfer" in (await almoner("refunds", "retry", name))[1]
     status, reported = await almoner("refunds", "mark-sent", name, "--reference", "BANK-77", "--note", "transferred")
     assert (status, reported) == (0, f"{name} of 15.00 USD: sent.\n")
     assert (await support.gift(api, made))["refundedAmount"] == 1500

@@ -19,7 +19,7 @@ from almoner.kit.errors import (
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
-from almoner.platform.database.places import Claimant, claim_for
+from almoner.platform.database.places import Claimant, claim_for, claiming, current_claimant
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
@@ -72,7 +72,8 @@ class ApiApplication:
             found = self._paths.find(scope["path"])
             if found is None:
                 raise NotFound("there is nothing at this address")
-            reply = await self._answer(request, *found, extra)
+            with claiming(current_claimant()):  # ends what `claim_for` began
+                reply = await self._answer(request, *found, extra)
         except Problem as problem:
             reply = problem_reply(problem)
         except ConnectionAbortedError:

@@ -107,7 +107,7 @@ async def hold_reversed_donations(tx: Tx, line: BankLine, taken: Sequence[Paymen
     gifts = [await donations.get(tx, ALL_PARTNERS, one) for one in {one.donation_id for one in taken}]
     name = tx.ids.text("bankline", line.id)
     for partner_id, organisation_id in sorted({(one.partner_id, one.organisation_id) for one in gifts}):
-        note = f"{name}: the bank has taken back what it told before, {line.movement.reference}"
+        note = f"{name}: the bank has reversed an earlier movement, {line.movement.reference}"
         await disbursements.hold_disbursements(
             tx, Partner(partner_id), organisation_id, note=note, decided_by=_RULE, rules=DisbursementRules()
         )
