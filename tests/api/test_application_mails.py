@@ -69,7 +69,7 @@ async def test_how_it_ended_after_a_reversed_appeal_is_told(service: Service, ap
     await appeals.decide(service, await appeals.made(api, failed), "accepted")
     refused = "Your application was not accepted"
     assert (await subjects(service, api)).count(refused) == 2
-    [second] = [one["text"] for one in await mails(api) if "does not support the activities" in one["text"]]
+    [second] = [one["text"] for one in await mails(api) if "because of the kind of work it does" in one["text"]]
     assert "you can appeal" in second
 
     speaks = await configured(api, "validation_request", "agent_verification")

@@ -209,7 +209,7 @@ async def test_m11_a_rejection_is_not_believed_against_the_statement(service_alo
         assert [(one.decided_by, payout["id"] in one.note) for one in await disbursements.active_holds(tx)] == [
             ("rule", True)
         ]
-    with pytest.raises(DisbursementError, match="import the one in which it came back"):
+    with pytest.raises(DisbursementError, match="import the one with the return"):
         await disbursements_flows.mark_returned(service_alone.db, name, "closed", recorded_by="officer")
     by_hand = "update disbursement set status = 'RETURNED', returned_at = paid_at where id = $1"
     with pytest.raises(asyncpg.CheckViolationError, match="has left by a line of our bank"):

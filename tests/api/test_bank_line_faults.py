@@ -82,7 +82,7 @@ async def test_m7_a_line_that_is_refused_waits_and_the_next_go_on(alone: Service
     )
     assert (looked.lines, looked.matched) == (2, 1)
     found = await lines(alone)
-    assert (found["B1"].reason, found["B1"].booking_error) == ("refused", "the transfer B1 was noted before")
+    assert (found["B1"].reason, found["B1"].booking_error) == ("refused", "the transfer B1 has already been recorded")
     assert found["B2"].matched_as == "request"
     assert (await requests(partner))[0]["paidAmount"] == 700
     async with alone.db.write() as tx:
@@ -101,7 +101,7 @@ async def test_m7_what_the_database_refuses_keeps_no_other_line_back(alone: Serv
     found = await lines(alone)
     assert (found["R1"].reason, found["R1"].booking_error) == (
         "refused",
-        "the bank's name of this movement is recorded for another refund: look it up again",
+        "the bank's reference for this movement is already recorded for another refund: check the reference",
     )
     assert found["B2"].matched_as == "request"
     assert await books.balanced(alone)
@@ -160,7 +160,7 @@ async def test_people_assign_payouts_and_what_came_back_of_them(alone: Service, 
     with pytest.raises(StatementError, match="a different amount"):
         await assign("B3")
     assert await assign("B1") == "PAID"
-    with pytest.raises(StatementError, match="matched already"):
+    with pytest.raises(StatementError, match="already matched"):
         await assign("B1")
     assert await assign("B2") == "RETURNED"
     assert {name: one.matched_as for name, one in (await lines(alone)).items()} == {
@@ -185,7 +185,7 @@ async def test_people_assign_what_a_provider_paid_out(alone: Service, partner: C
 
     with pytest.raises(StatementError, match="a different amount"):
         await assign("B1")
-    with pytest.raises(StatementError, match="No report po_2 of test was imported"):
+    with pytest.raises(StatementError, match="no settlement report po_2 from test"):
         await assign("B2", "po_2")
     await assign("B2")
     with pytest.raises(StatementError, match="the referenced record already has another line"):

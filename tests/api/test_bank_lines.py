@@ -176,7 +176,7 @@ async def test_m7_a_statement_with_a_line_missing_or_another_content_is_refused(
     await heard(alone, moved("B1", 1))
     with pytest.raises(StatementError, match="Ask the bank why the statement has changed"):
         await heard(alone, moved("B1", 2))
-    with pytest.raises(StatementError, match="of CSV say with --mapping what its columns are"):
+    with pytest.raises(StatementError, match="If it is a CSV file, use --mapping"):
         await bank.stated(alone, b"day;amount")
     assert len(await lines(alone)) == 1
 
@@ -191,7 +191,7 @@ async def test_people_decide_over_the_rest(alone: Service, partner: Client) -> N
         assert request_id is not None
         await bank_statements.assign_line_to_request(tx, found["B1"].id, request_id, by="officer")
         await bank_statements.dismiss_line(tx, found["B2"].id, note="fee of the bank", by="officer")
-        with pytest.raises(StatementError, match="dismissed already"):
+        with pytest.raises(StatementError, match="already dismissed"):
             await bank_statements.dismiss_line(tx, found["B2"].id, note="again", by="officer")
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
 

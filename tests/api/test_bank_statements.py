@@ -245,28 +245,28 @@ async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Se
     whole, _, last = content.rpartition(b"2026-03-02</Dt></BookgDt>")
     reported = await refused(alone, whole + b"-0001-03-02</Dt></BookgDt>" + last)
     assert [one.partition("S1: ")[2] for one in reported] == [
-        "entry 1: 999999999999999999.99 EUR is no amount",
-        "entry 2: 9999999999999999.99 EUR is more than our books hold",
-        "entry 3: NaN EUR is no amount",
-        "entry 4: Infinity EUR is no amount",
-        "entry 5: -5.05 EUR is no amount",
-        "entry 6: 5.061 EUR is no amount of this currency",
-        "entry 7 has no day",
+        "entry 1: 999999999999999999.99 EUR is not a valid amount",
+        "entry 2: 9999999999999999.99 EUR is more than the ledger can hold",
+        "entry 3: NaN EUR is not a valid amount",
+        "entry 4: Infinity EUR is not a valid amount",
+        "entry 5: -5.05 EUR is not a valid amount",
+        "entry 6: 5.061 EUR is not a valid amount in this currency",
+        "entry 7 has no date",
     ]
 
 
 @pytest.mark.parametrize("account", ["", "<IBAN></IBAN>", "<Othr><Id> </Id></Othr>"])
 async def test_a_statement_of_no_account_is_refused(alone: Service, account: str) -> None:
     [reported] = await refused(alone, camt.statement(camt.entry("B1", 5), account=account))
-    assert reported.endswith("S1: it names no account")
+    assert reported.endswith("S1: it has no account number")
 
 
 async def test_a_balance_beyond_our_books_and_a_file_without_statements_are_refused(alone: Service) -> None:
     reported = await refused(alone, camt.statement(opening=10**16))
-    assert "more than our books hold" in reported[0]
+    assert "more than the ledger can hold" in reported[0]
     content = camt.statement()
     before, _, rest = content.partition(b"<Stmt>")
-    assert await refused(alone, before + rest.partition(b"</Stmt>")[2]) == ["There is no statement in the file."]
+    assert await refused(alone, before + rest.partition(b"</Stmt>")[2]) == ["The file contains no statement."]
 
 
 async def test_m7_a_credit_that_is_taken_back_and_booked_again_leaves_the_gift_as_it_is(

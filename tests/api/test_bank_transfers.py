@@ -122,7 +122,7 @@ async def test_m6_late_money_is_held_and_an_officer_makes_it_a_gift(giving: Givi
     async with giving.service.db.read() as tx:
         names = await tx.fetchval("select donation_id from donation_session where id = $1", giving.session_id)
     assert (session["status"], names) == ("completed", made.id)
-    with pytest.raises(UnallocatedPaymentError, match="decided over"):
+    with pytest.raises(UnallocatedPaymentError, match="already decided on"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, late.id, "again", "officer")
 
@@ -170,7 +170,7 @@ async def test_m6_another_currency_is_held_and_only_goes_back(giving: Giving) ->
     await stated(giving, entry, reference=f"S5-{named}", currency="EUR")
     [other] = await held(giving)
     assert (other.reason, other.money.currency) == ("other_currency", "EUR")
-    with pytest.raises(UnallocatedPaymentError, match="only be sent back"):
+    with pytest.raises(UnallocatedPaymentError, match="you can only refund it"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, other.id, "no", "officer")
     async with giving.service.db.write() as tx:
@@ -189,7 +189,7 @@ async def test_m6_late_money_in_another_currency_only_goes_back(giving: Giving) 
     await stated(giving, came(f"TE-{named}", 2500, named, "EUR"), reference=f"SE-{named}", currency="EUR")
     [late] = await held(giving)
     assert late.reason == "donation_cancelled"
-    with pytest.raises(UnallocatedPaymentError, match="only be sent back"):
+    with pytest.raises(UnallocatedPaymentError, match="you can only refund it"):
         async with giving.service.db.write() as tx:
             await bank_transfers.apply_to_donation(tx, late.id, "no", "officer")
 

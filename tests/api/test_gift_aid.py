@@ -214,12 +214,12 @@ async def test_a_cancelled_declaration_covers_no_later_gift(service: Service, ap
     before = await given(api, cause, userId=user)
     service.clock.advance(days=1)
     named = uuid_of(service, "giftaid", made["id"])
-    with pytest.raises(DeclarationError, match="still to come"):
+    with pytest.raises(DeclarationError, match="future"):
         async with service.db.write() as tx:
             await gift_aid_declarations.cancel_declaration(tx, named, tx.now + timedelta(days=1))
     async with service.db.write() as tx:
         await gift_aid_declarations.cancel_declaration(tx, named)
-    with pytest.raises(DeclarationError, match="was cancelled on"):
+    with pytest.raises(DeclarationError, match="already cancelled on"):
         async with service.db.write() as tx:
             await gift_aid_declarations.cancel_declaration(tx, named)
     assert (await given(api, cause, userId=user))["giftAidId"] is None

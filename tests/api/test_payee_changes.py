@@ -39,7 +39,7 @@ async def test_the_first_account_after_an_officers_word_waits_for_two_people(ser
     account = await propose(service, nonprofit)
     assert [(flag.kind, flag.status) for flag in await flags(service, made)] == [("payee_changed", "open")]
     assert await waits(service, api, nonprofit) == "on_hold"
-    with pytest.raises(PayeeAccountError, match="yourself"):
+    with pytest.raises(PayeeAccountError, match="You proposed this account"):
         await approve(service, account, "one")
     assert await approve(service, account, "two") == "approved"
     [flag] = await flags(service, made)
@@ -168,7 +168,7 @@ async def test_what_was_sent_is_in_no_file_while_its_nonprofit_waits(
 async def test_who_says_where_it_is_asked_does_not_say_where_it_is_paid(service: Service) -> None:
     asked, paid = [await factories.nonprofit(service) for _ in range(2)]
     await contact(service, asked)  # by operator_olive
-    with pytest.raises(PayeeAccountError, match="somebody else has to say where it is paid"):
+    with pytest.raises(PayeeAccountError, match="somebody else must propose its account"):
         await propose(service, asked, by="operator_olive")
     await propose(service, asked, by="one")
     account = await propose(service, paid, by="operator_olive")

@@ -203,7 +203,7 @@ async def test_a_hold_can_be_of_one_partners_gifts_alone(
     await run(service)
     assert [one["waitingReason"] for one in await payouts(api)] == ["on_hold"]
     async with service.db.write() as tx:
-        with pytest.raises(DisbursementError, match="release without a partner"):
+        with pytest.raises(DisbursementError, match="release it without --partner"):
             await disbursements.release_holds(tx, tenant.partner, organisation_id, **stated)
 
 

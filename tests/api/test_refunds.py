@@ -304,7 +304,7 @@ async def test_the_donor_is_told_of_each_refund_once(service: Service, api: Clie
     assert first["subject"] == "Your refund of $25.00 is on its way"
     assert "$75.00 of your donation stays with the nonprofit. We have corrected your receipt" in first["text"]
     assert second["subject"] == "Your refund of $75.00 is on its way"
-    assert "Your donation has been refunded in full. Its receipt is void" in second["text"]
+    assert "Your donation has been refunded in full. Your receipt is no longer valid" in second["text"]
     for mail in (first, second):
         assert sum("/gift?token=" in link for link in mail["links"]) == 1
         assert one["id"] in mail["text"]

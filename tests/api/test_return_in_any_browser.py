@@ -202,5 +202,6 @@ async def test_a_gift_that_went_back_is_not_said_to_be_on_its_way(street: Street
     async with street.service.db.write() as tx:
         await tx.execute("update donation set refunded_at = now(), refunded_minor = 1000, withdrawn_minor = 1000")
     text = said(await street.browser().get(back))
-    assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in text
+    assert "$10.00 of your donation was refunded on " in text
+    assert "$15.00 stays with the nonprofit" in text
     assert "on its way to" not in text

@@ -157,7 +157,7 @@ async def test_m8_a_report_of_a_provider_that_has_no_payment_of_ours_is_refused(
     service: Service, api: Client, provider: str
 ) -> None:
     await paid(service, api, "fake_k")
-    with pytest.raises(SettlementReportError, match=rf"no payment at a provider '{provider}': .*fake_k"):
+    with pytest.raises(SettlementReportError, match=rf"no payment was made through a provider '{provider}': .*fake_k"):
         await imported(service, report(("payment", "tp_k", 1.0, 0.0)), provider)
 
 
@@ -165,7 +165,7 @@ async def test_a_report_is_one_file(service: Service, api: Client) -> None:
     for provider in ("fake_e", "fake_f"):
         await paid(service, api, provider)
     await imported(service, report(("payment", "tp_e", 1.0, 0.0), reference="po_e"), "fake_e")
-    with pytest.raises(SettlementReportError, match="another file"):
+    with pytest.raises(SettlementReportError, match="a different file"):
         await imported(service, report(("payment", "tp_e", 2.0, 0.0), reference="po_e"), "fake_e")
     assert (await imported(service, report(("payment", "tp_e", 1.0, 0.0), reference="po_e"), "fake_f")).exceptions == 1
 
@@ -197,7 +197,9 @@ async def test_m4_a_payment_and_its_refund_may_lie_in_different_transactions(
 async def test_m8_a_report_of_the_far_future_is_refused(service: Service, api: Client) -> None:
     giving = await paid(service, api, "fake_h")
     line = ("payment", giving.provider.only(), 25.0, 1.0)
-    with pytest.raises(SettlementReportError, match="settled_on is 2062-03-02: this is more than 3 days ahead"):
+    with pytest.raises(
+        SettlementReportError, match="settled_on is 2062-03-02, which is more than 3 days in the future"
+    ):
         await imported(service, report(line).replace(b"2026-03-02", b"2062-03-02"), "fake_h")
     ahead = f"{service.clock.now() + timedelta(days=3):%Y-%m-%d}".encode()
     assert (await imported(service, report(line).replace(b"2026-03-02", ahead), "fake_h")).matched == 1

@@ -110,7 +110,7 @@ async def test_m7_a_dispute_of_more_than_what_is_left_stops_the_payout(giving: A
     made["amount"] = 2500
     assert set(await giving.deliver(times=2)) == {204}
     [(who, why)] = await held(giving)
-    assert (who, "a dispute of 25.00 USD, which is more than is left" in why) == ("rule", True)
+    assert (who, "a dispute of 25.00 USD, more than the remaining amount" in why) == ("rule", True)
     assert not await paid_out(giving)
 
 
@@ -124,7 +124,7 @@ async def test_m7_a_payment_that_fails_after_all_is_named_and_stops_the_payout(
     giving.stripe.account.fail_payment(giving.session["id"])
     assert not await paid_out(giving)
     [(who, why)] = await held(giving)
-    assert (who, "25.00 USD sent back that nobody here began" in why) == ("rule", True)
+    assert (who, "a refund of 25.00 USD that did not start in Almoner" in why) == ("rule", True)
     async with giving.giving.service.db.read() as tx:
         reported = await tx.fetchval("select provider_payment from settlement_line where status = 'exception'")
     assert reported == giving.session["id"]

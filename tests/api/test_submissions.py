@@ -188,8 +188,9 @@ async def test_what_is_missing_is_told(service: Service, api: Client) -> None:
         "check": "validation_request",
         "code": "registration_evidence",
         "from": "applicant",
-        "message": "A document that shows the registration: the registers alone do not prove it. HMRC, X6243: "
-        "The register is not loaded here, so that nothing is known of the identifier.",
+        "message": "Waiting for a document that proves the registration. The registers alone do not prove it. "
+        "HMRC, X6243: "
+        "This register is not loaded, so the number could not be checked.",
         "accepted": [
             *("corrected_registry_number", "registration_certificate", "governing_document"),
             "tax_exemption_letter",

@@ -335,7 +335,7 @@ async def donation_requests(world: World) -> None:
     assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
     before = await world.entries()
     for words, stated in {
-        (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED was noted before",
+        (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED has already been recorded",
         ("ALM-AAAAA-AAAAA", "1.00", "USD", "--bank-reference", "x"): "there is no donation request ALM-AAAAA-AAAAA",
         (request["id"], "1.001", "USD", "--bank-reference", "x"): "'1.001' is not an amount in USD such as 1234.56",
         (request["id"], "0", "USD", "--bank-reference", "x"): "'0' is not an amount in USD such as 1234.56",
@@ -353,7 +353,7 @@ async def gift_aid(world: World) -> None:
     assert printed == f"{made['id']} no longer covers donations made from 2026-01-31T00:00:00.000Z.\n"
     before = await world.entries()
     for words, stated in {
-        (made["id"],): "the declaration was cancelled on",
+        (made["id"],): "the declaration was already cancelled on",
         (world.service.db.deployment.ids.example("giftaid"),): "there is no Gift Aid declaration",
         (made["id"], "--from", "someday"): "--from 'someday'",
     }.items():
@@ -432,7 +432,7 @@ async def gift_aid_claims(world: World) -> None:
     assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
     assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
-    assert printed.splitlines()[0] == f"Left out {left['id']}: there is no first name, and no initial"
+    assert printed.splitlines()[0] == f"Left out {left['id']}: the first name is missing"
     assert printed.splitlines()[2] == sums
     third = word(printed, "claim")
     printed = await world.does(*claims, "schedule", third)
@@ -447,8 +447,8 @@ async def gift_aid_claims(world: World) -> None:
     for words, stated in {
         ("schedule", third, "--out", str(out)): "already exists: choose another file",
         ("schedule", unknown, "--out", str(world.home / "never.csv")): "there is no claim",
-        ("mark-paid", third, "--amount", "5.00"): "3.50 GBP is due: say by --note why HMRC paid 5.00 GBP",
-        ("withdraw", third, *NOTE): "the claim is submitted: it cannot be withdrawn",
+        ("mark-paid", third, "--amount", "5.00"): "3.50 GBP is due: use --note to say why HMRC paid 5.00 GBP",
+        ("withdraw", third, *NOTE): "the claim is submitted, so it cannot be withdrawn",
         ("mark-paid", unknown): "there is no claim",
         ("draft", "--organisation", cause.organisation, "--year-end", "02-29"): "must be a day of every year",
         ("draft", "--organisation", cause.organisation, "--before", "soon"): "--before 'soon'",

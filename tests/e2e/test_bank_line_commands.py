@@ -88,7 +88,7 @@ async def test_m7_a_report_is_listed_with_its_age_until_a_line_is_assigned_to_it
     await measured(service, "almoner_bank_lines_open 2.0", "almoner_provider_payouts_open 1.0")
     named = await line(service, "B1")
     assert (await almoner("bank-statements", "match", named, "--provider-payout", "test/po_9"))[1] == (
-        "No report po_9 of test was imported: see `almoner settlements list`.\n"
+        "There is no settlement report po_9 from test: see `almoner settlements list`.\n"
     )
     done = await almoner("bank-statements", "match", named, "--provider-payout", "test/po_12345")
     assert done == (0, f"{named} has been matched to test/po_12345.\n")
@@ -136,7 +136,7 @@ async def test_m7_what_was_refused_is_listed_with_what_was_said(
     await paid(service, request, 500, "B1")
     await heard(almoner, tmp_path, came("B1", 700, request["reference"]), came("B2", 200, "the rest"))
     listed = (await almoner("bank-statements", "lines"))[1]
-    assert "the line could not be booked: the transfer B1 was noted before" in listed
+    assert "the line could not be booked: the transfer B1 has already been recorded" in listed
     rest = await line(service, "B2")
     assert (await almoner("bank-statements", "match", rest, "--request", request["reference"]))[0] == 0
     assert [one["status"] for one in await requests(api)] == ["PAID"]
@@ -182,4 +182,4 @@ async def test_m7_a_wrong_file_is_refused_in_a_sentence(almoner: Type, tmp_path:
     reported = camt.statement(came("B1", 500, "interest"), currency="USD")
     file.write_bytes(reported.replace(b'<Amt Ccy="USD">5.00</Amt>', f'<Amt Ccy="USD">{wrong}</Amt>'.encode(), 1))
     status, stated = await almoner("bank-statements", "import", str(file))
-    assert (status, f"{wrong} USD is no amount" in stated) == (1, True)
+    assert (status, f"{wrong} USD is not a valid amount" in stated) == (1, True)

@@ -80,7 +80,7 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
     ):
         assert fact in shown
     status, reported = await almoner("disputes", "mark-won", name, *NOTE)
-    assert (status, "it was decided before: the dispute is lost" in reported) == (1, True)
+    assert (status, "the dispute has already been decided: it is lost" in reported) == (1, True)
 
 
 async def test_one_that_was_won_is_as_it_was(service: Service, api: Client, almoner: Type) -> None:

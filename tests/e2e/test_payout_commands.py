@@ -85,13 +85,13 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     assert await almoner(*clear) == (0, "Dismissed: payment tp_nobody of test's report po_1. No money has moved.\n")
     status, refused = await almoner(*clear)
     assert status == 1
-    assert "report po_1 has no exception of payment tp_nobody: see `almoner settlements unmatched`" in refused
+    assert "report po_1 has no unmatched line for payment tp_nobody: see `almoner settlements unmatched`" in refused
     assert await findings(service) == []
     file.write_text(file.read_text().replace(",1.00,0.00,1.00", ",1.00,0.00,2.00").replace("24.00", "x"))
     status, refused = await almoner("settlements", "import", "test", str(file))
     assert (status, "Traceback" in refused) == (1, False)
     assert "line 2: net must be an amount of USD such as 12.34, not 'x'" in refused
-    assert "line 3: net must be gross less fee" in refused
+    assert "line 3: net must be gross minus fee" in refused
 
 
 async def test_payouts_are_run_shown_returned_and_run_again(
@@ -132,20 +132,20 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     assert [word in reported for word in ("Byron", "Anonym", "999,37", "Secret")] == [True, True, True, False]
     assert "already exists" in (await almoner(*write, "de"))[1]
     status, refused = await almoner("disbursements", "confirm", payout["id"])
-    assert (status, refused) == (1, "the payout is PAID: only one that is SENT can be confirmed\n")
+    assert (status, refused) == (1, "the disbursement is PAID: only a SENT disbursement can be confirmed\n")
     status, printed = await almoner("disbursements", "mark-returned", payout["id"], "--reason", "account closed")
     assert (status, "is RETURNED: 999.37 USD with 2 donations" in printed) == (0, True)
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
     pdf.unlink()
-    assert "the payout is RETURNED: only one that is SENT or PAID" in (await almoner(*write, "de"))[1]
+    assert "the disbursement is RETURNED: only a SENT or PAID" in (await almoner(*write, "de"))[1]
     assert "account closed" in (await almoner("disbursements", "show", payout["id"]))[1]
     assert "Disbursements to this organisation are on hold. Find out" in printed
     assert ": on_hold, people" in (await almoner("disbursements", "run"))[1]
     _, held = await almoner("disbursements", "holds")
-    for fact in (ready, "all", f"{payout['id']} came back: account closed", f"Olive ({olive.id})"):
+    for fact in (ready, "all", f"{payout['id']} was returned: account closed", f"Olive ({olive.id})"):
         assert (fact in held) == (fact != "all"), "held for the partner whose payout it was"
     release = ("disbursements", "release", ready, "--note", "new account, confirmed by telephone")
-    assert await almoner(*release) == (1, "you put it on hold yourself: somebody else has to release it\n")
+    assert await almoner(*release) == (1, "you placed this hold, so somebody else must release it\n")
     assert await other(*release) == (0, f"Disbursements to {ready} are released.\n")
     status, refused = await other(*release)
     assert (status, "are not held" in refused) == (1, True)
@@ -162,7 +162,7 @@ async def test_payouts_to_a_nonprofit_are_held_until_they_are_released(
     made = await settled(service, api, nonprofit)
     hold = ("disbursements", "hold", nonprofit, "--note", "on a list of sanctions")
     assert await almoner(*hold) == (0, f"Disbursements to {nonprofit} are on hold.\n")
-    assert "on_hold, people are looking into it" in (await almoner("disbursements", "run"))[1]
+    assert "on_hold, disbursements to the organisation are on hold" in (await almoner("disbursements", "run"))[1]
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
     assert "on a list of sanctions" in (await almoner("disbursements", "holds"))[1]
     unknown = "sandbox_organisation_0123456789abcdefghjkmnpqrs"

@@ -47,7 +47,7 @@ async def test_an_administrator_sets_up_tries_and_removes_a_provider(
     assert status == 0, printed
     status, printed = await almoner("members", "sso", "test", partner)
     assert status == 1
-    assert "No connection could be made" in printed
+    assert "The connection failed" in printed
     status, printed = await almoner("members", "sso", "remove", partner)
     assert status == 0, printed
     status, printed = await almoner("members", "sso", "remove", partner)

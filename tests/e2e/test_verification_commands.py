@@ -127,7 +127,7 @@ async def test_what_is_missing_is_asked_for_and_what_is_flagged_takes_two(
         "nameAgrees",
         "info@hill.example",
         "none yet",
-        "the holder of its account is not named as the register names it",
+        "the account holder's name differs from the name in the register",
     ):
         assert fact in shown
     _, listed = await officer("flags")

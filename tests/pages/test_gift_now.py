@@ -62,7 +62,7 @@ async def test_h1_the_link_opens_the_gift_and_leaves_the_address(site: Site) -> 
         answer = await page.goto(address)
         assert answer is not None
         assert answer.status == 404
-        await expect(page.get_by_role("heading", name="Open this page from your receipt")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Use the link in your receipt to open this page")).to_be_visible()
     assert all("token" not in (referer or "") for _, _, referer in site.seen)
 
 
@@ -79,7 +79,7 @@ async def test_a_gift_is_followed_until_it_is_sent(site: Site) -> None:
         assert [look for look, _ in await stages(page)] == ["reached", "reached", "current"]
         await expect(page.get_by_text("Payment cleared")).to_be_visible()
         await expect(page.locator(".notice")).to_contain_text(
-            "your donation was reassigned from Relief Fund to Other Fund."
+            "Your donation was reassigned from Relief Fund to Other Fund on "
         )
         await expect(page.locator(".facts")).to_contain_text("Registered with")
         await expect(page.locator("[aria-current=step]")).to_contain_text("We are verifying Other Fund")
@@ -105,13 +105,14 @@ async def test_a_gift_that_goes_back_says_so_and_a_whole_refund_voids_the_receip
         assert len(await stages(page)) == 3
         if language == "en":
             reported = await page.locator(".notice").inner_text()
-            assert "$10.00 of your donation was refunded. $15.00 stays with the nonprofit" in reported
+            assert "$10.00 of your donation was refunded on " in reported
+            assert "$15.00 stays with the nonprofit" in reported
         assert await findings(page) == []
         await payouts.simulate(site.api, named, "refund")
         await page.reload()
         assert await stages(page) == []
         if language == "en":
-            await expect(page.locator(".notice")).to_contain_text("Its receipt is void.")
+            await expect(page.locator(".notice")).to_contain_text("Your receipt is no longer valid.")
         assert await findings(page) == []
     assert site.complaints == []
 

@@ -61,7 +61,7 @@ async def test_a_change_takes_two_others(service: Service) -> None:
 async def test_one_proposal_at_a_time(service: Service) -> None:
     cause = await factories.nonprofit(service)
     await proposed(service, cause)
-    with pytest.raises(PayeeAccountError, match="approve or refuse it first"):
+    with pytest.raises(PayeeAccountError, match="Approve or reject it first"):
         await proposed(service, cause)
 
 

@@ -190,7 +190,7 @@ def test_a_batch_is_split_only_where_each_part_is_in_its_currency_and_goes_its_w
     assert parts(amount("25.00"), amount("75.00", way="DBIT")) == [(10000, "B1", None)]
     assert parts(amount("100.00")) == [(10000, "B1", "e2e")]
     assert parts(amount("100.00", way="DBIT")) == [(10000, "B1", None)], "it is unsure what it is of"
-    with pytest.raises(StatementError, match=r"part 2 of entry 1: -25.00 EUR is no amount$"):
+    with pytest.raises(StatementError, match=r"part 2 of entry 1: -25.00 EUR is not a valid amount$"):
         parts(amount("125.00"), amount("-25.00"))
 
 
@@ -216,7 +216,7 @@ def test_m7_a_statement_of_several_days_has_a_pair_of_balances_for_each() -> Non
 
 @pytest.mark.parametrize("content", [b"", b"<a/>", b"\x00", b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'])
 def test_what_is_no_statement_is_refused(content: bytes) -> None:
-    with pytest.raises(StatementError, match="no statement of a bank"):
+    with pytest.raises(StatementError, match="not a bank statement"):
         parsed(content, None)
 
 
@@ -231,8 +231,8 @@ def test_any_csv_is_read_by_a_mapping(tmp_path: Path) -> None:
     with pytest.raises(StatementError) as refused:
         parsed(CSV.replace(b"02.03.2026", b"2026").replace(b"-12,00", b"x").replace(b"B2", b""), mapping)
     assert str(refused.value).splitlines() == [
-        "line 2: '2026' is no day such as %d.%m.%Y",
-        "line 3: 'x' is no amount of EUR",
+        "line 2: '2026' is not a date in the format %d.%m.%Y",
+        "line 3: 'x' is not a valid amount in EUR",
         "line 3: the bank's reference is missing",
     ]
 
@@ -268,7 +268,7 @@ def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str
     mapping.write_text(MAPPING.replace('decimal = ","', f'decimal = "{decimal}"'))
     content = f"Day;Amount;Id;Text\n02.03.2026;{text};B1;x\n".encode()
     if minor is None:
-        with pytest.raises(StatementError, match=f"^line 2: '{re.escape(text)}' is no amount of EUR$"):
+        with pytest.raises(StatementError, match=f"^line 2: '{re.escape(text)}' is not a valid amount in EUR$"):
             parsed(content, mapping)
         return
     [found] = parsed(content, mapping)
@@ -326,8 +326,8 @@ def test_all_problems_of_a_mapping_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(StatementError) as refused:
         parsed(CSV, mapping)
     for problem in (
-        "size is none of",
-        "columns.day_two is none of",
+        "size is not one of",
+        "columns.day_two is not one of",
         "columns.amount is required",
         "account is required",
     ):

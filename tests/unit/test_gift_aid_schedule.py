@@ -77,11 +77,11 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert hmrc_schedule.schedule_donor_of(wrong) == (
         None,
         (
-            "the last name begins with @, which a spreadsheet would run",
-            "the house name or number begins with =, which a spreadsheet would run",
-            "there is no first name, and no initial",
+            "the last name begins with @, which a spreadsheet would treat as a formula",
+            "the house name or number begins with =, which a spreadsheet would treat as a formula",
+            "the first name is missing",
             "the last name has more than 35 characters",
-            "the postcode is none of the United Kingdom",
+            "the postcode is not a UK postcode",
             "the house name or number has more than 40 characters",
         ),
     )
@@ -89,7 +89,7 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert [one.gift.donation_id.int for one in made.listed] == [1, 3]
     assert [one.donation_id.int for one in made.left_out] == [2]
     assert "Byron" not in made.left_out[0].reported
-    with pytest.raises(ValueError, match="there is no first name"):
+    with pytest.raises(ValueError, match="the first name is missing"):
         hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
 
 
@@ -140,7 +140,7 @@ def test_what_is_too_old_is_left_out_from_the_day_after() -> None:
     old = gift(1, made_at=datetime(2021, 6, 1, tzinfo=UTC))
     assert hmrc_schedule.build_schedule([old], date(2026, 4, 5), TAX_YEAR, together=False).lines == 1
     late = hmrc_schedule.build_schedule([old], date(2026, 4, 6), TAX_YEAR, together=False)
-    assert [one.problems for one in late.left_out] == [("the time to claim ended on 2026-04-05",)]
+    assert [one.problems for one in late.left_out] == [("the deadline for claiming was 2026-04-05",)]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ async def test_a_server_in_trouble_is_asked_again(outbound: OutboundClient, tmp_
     async with receiver(reply(500)) as server:
         with pytest.raises(FetchInterrupted, match="status 500"):
             await fetch(outbound, tmp_path, address(server))
-    with pytest.raises(FetchInterrupted, match="no connection"):
+    with pytest.raises(FetchInterrupted, match="connection failed"):
         await fetch(outbound, tmp_path, address(server))
 
 

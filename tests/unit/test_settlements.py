@@ -89,7 +89,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ("po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.38", "net must be gross less fee"),
+        ("po_1,2026-03-02,USD,payment,tp_1,25.00,0.63,24.38", "net must be gross minus fee"),
         ("po_1,2026-03-02,USD,payment,tp_1,25.001,0,25.001", "gross must be an amount of USD such as 12.34"),
         ("po_1,2026-03-02,JPY,payment,tp_1,25.5,0,25.5", "gross must be an amount of JPY such as 1234"),
         ("po_1,2026-03-02,USD,payment,tp_1,1e3,0,1000", "gross must be an amount"),

@@ -123,7 +123,7 @@ class StripeProvider:
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
         made = self._shown(parse_response(answer, CheckoutSession), 0)
         if made.money != order.money or made.reference != order.reference or made.url is None:
-            raise ProviderFailure("Stripe answered with another payment")
+            raise ProviderFailure("Stripe returned a different payment")
         return made
 
     async def fetch(self, payment: str) -> ProviderPayment:
@@ -149,10 +149,10 @@ class StripeProvider:
         session = await self._session(payment)
         intent = session.payment_intent
         if intent is None or session.currency.upper() != money.currency:
-            raise RefundRefused("Stripe has no money of it in this currency")
+            raise RefundRefused("Stripe has no money for this payment in this currency")
         made = await self._refunded(intent, key) or await self._send_back(intent, key, money)
         if made.payment_intent != intent.id or _from_stripe_amount(made.amount, made.currency) != money:
-            raise ProviderFailure("Stripe answered with another refund")
+            raise ProviderFailure("Stripe returned a different refund")
         if made.status in _NOT_ARRIVED:
             raise RefundRefused(f"Stripe says that the refund is {made.status}")
         return ProviderRefund(made.id, money)
@@ -181,7 +181,7 @@ class StripeProvider:
             except stripe.InvalidRequestError as error:
                 if error.http_status == 404 or error.code in _FOR_LATER:
                     raise
-                raise RefundRefused(f"Stripe says that it cannot be refunded: {error.code or error.param}") from error
+                raise RefundRefused(f"Stripe says that it cannot refund this: {error.code or error.param}") from error
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
@@ -196,7 +196,7 @@ class StripeProvider:
             session.id if own else made.payment_intent or "",
             _from_stripe_amount(made.amount, made.currency),
             live=session.livemode,
-            why=f"{made.status}: {made.failure_reason or 'without a reason'}" if failed else None,
+            why=f"{made.status}: {made.failure_reason or 'no reason given'}" if failed else None,
         )
 
     def refund_status_reader(self) -> "StripeProvider":
@@ -213,7 +213,7 @@ class StripeProvider:
             answer = await self._line.client.v1.disputes.list_async(asked)
         found = [one for one in parse_response(answer, DisputeList).data if one.status in _DISPUTES]
         if any(one.payment_intent != session.payment_intent.id for one in found):
-            raise ProviderFailure("Stripe answered with disputes of another payment")
+            raise ProviderFailure("Stripe returned disputes for another payment")
         return [
             _dispute(one, "" if payment == session.id else session.id)
             for one in sorted(found, key=lambda one: (one.created, one.id))
@@ -288,7 +288,7 @@ class StripeProvider:
     def _shown(self, session: CheckoutSession, attempts: int) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
-            raise ProviderFailure("Stripe's page is at another address than expected")
+            raise ProviderFailure("Stripe's payment page is at an unexpected address")
         status = _status(session, attempts)
         money = _from_stripe_amount(session.amount_total, session.currency)
         if intent is not None and status is ProviderStatus.SUCCEEDED:
@@ -346,7 +346,7 @@ def _allowed_attempts(session: CheckoutSession) -> int:
 def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
     intent = session.payment_intent
     if session.payment_status == "no_payment_required":
-        raise ProviderFailure("Stripe asks nothing for the payment")
+        raise ProviderFailure("Stripe did not set an amount for the payment")
     if session.status == "open":
         busy = intent is not None and intent.status == "processing"
         return ProviderStatus.PROCESSING if busy else ProviderStatus.OPEN

@@ -153,7 +153,7 @@ class TestProvider:
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
         made = _parse_response(await self._request("POST", path, headers, body), _Refund)
         if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
-            raise ProviderFailure("the provider answered with another refund")
+            raise ProviderFailure("the provider returned a different refund")
         return ProviderRefund(made.id, money)
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
@@ -162,7 +162,7 @@ class TestProvider:
             await self._request("GET", f"/v1/payments/{quote(payment, safe='')}/disputes"), _Disputes
         )
         if any(one.payment != payment or one.currency not in EXPONENTS for one in shown.data):
-            raise ProviderFailure("the provider answered with disputes of another payment, or of no currency")
+            raise ProviderFailure("the provider returned disputes for another payment or without a valid currency")
         return [
             ProviderDispute(
                 one.id, Money(one.amount, one.currency), one.status, one.reason, one.opened_at, live=one.livemode
@@ -177,13 +177,13 @@ class TestProvider:
             raise WebhookRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
         expected = hmac.new(self._secret.encode(), f"{match[1]}.".encode() + body, "sha256").hexdigest()
         if not hmac.compare_digest(expected, match[2]):
-            raise WebhookRefused("header.Provider-Signature does not fit the body")
+            raise WebhookRefused("header.Provider-Signature does not match the body")
         if abs(at.timestamp() - int(match[1])) > MAX_AGE_SECONDS:
             raise WebhookRefused("header.Provider-Signature is older than five minutes")
         try:
             notice = msgspec.json.decode(body, type=_WebhookBody)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise WebhookRefused("body is not a notice of this provider") from None
+            raise WebhookRefused("body is not a webhook from this provider") from None
         about: Literal["payment", "dispute"] = "dispute" if notice.type.startswith("dispute.") else "payment"
         return ProviderEvent(notice.id, notice.type, notice.payment, notice.livemode, about)
 
@@ -220,9 +220,9 @@ class TestProvider:
         if response.status == 404:
             raise NoSuchPayment(path)
         if response.status == 422:
-            raise RefundRefused("the provider says that it cannot be refunded")
+            raise RefundRefused("the provider says that the payment cannot be refunded")
         if response.status != 200:
-            raise ProviderFailure(f"the provider answered {response.status}")
+            raise ProviderFailure(f"the provider returned status {response.status}")
         return content
 
 
@@ -230,13 +230,13 @@ def _parse_response(content: bytes, form: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=form)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ProviderFailure("the provider's answer makes no sense") from error
+        raise ProviderFailure("the provider's response could not be read") from error
 
 
 def _parse_payment(content: bytes) -> ProviderPayment:
     shown = _parse_response(content, _Payment)
     if shown.currency not in EXPONENTS:
-        raise ProviderFailure("the provider's answer names no currency")
+        raise ProviderFailure("the provider's response has no valid currency")
     return ProviderPayment(
         shown.id,
         shown.url,

@@ -154,7 +154,7 @@ def set_receipt_issuer(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     name: Annotated[str | None, typer.Option(help='Name of the receipt issuer. Use "" for the partner itself.')] = None,
     prefix: Annotated[
-        str | None, typer.Option(help='Prefix of receipt numbers, such as ACME. Use "" for no prefix.')
+        str | None, typer.Option(help='Prefix for receipt numbers, such as ACME. Use "" for no prefix.')
     ] = None,
 ) -> None:
     """Show or set who issues a partner's receipts.

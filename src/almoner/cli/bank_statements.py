@@ -193,17 +193,13 @@ def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
 @commands.command("match")
 def match_line(
     line: LineId,
-    request: Annotated[
-        str | None, typer.Option(help="Reference or ID of the donation request that the line pays.")
-    ] = None,
-    donation: Annotated[str | None, typer.Option(help="ID of the donation that the line pays or refunds.")] = None,
+    request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that was paid.")] = None,
+    donation: Annotated[str | None, typer.Option(help="ID of the donation that was paid or refunded.")] = None,
     provider_payout: Annotated[
         str | None,
         typer.Option(help="Provider payout as PROVIDER/REFERENCE, from `almoner bank-statements provider-payouts`."),
     ] = None,
-    disbursement: Annotated[
-        str | None, typer.Option(help="ID of the disbursement that the line sends or returns.")
-    ] = None,
+    disbursement: Annotated[str | None, typer.Option(help="ID of the disbursement that was sent or returned.")] = None,
 ) -> None:
     """Match a statement line to a record manually.
 

@@ -172,7 +172,7 @@ def export_schedule(
 ) -> None:
     """Export a claim's schedule as a CSV file for HMRC.
 
-    The file has the columns of HMRC's schedule spreadsheet, and includes donors' names.
+    The file has the columns of HMRC's schedule spreadsheet and includes donors' names.
     """
 
     async def use(tx: Tx, officer: Caller) -> str:

@@ -9,8 +9,8 @@ from almoner.cli import local
 def migrate() -> None:
     """Migrate the database to this version.
 
-    You can repeat this command, and run it while the service is running. It connects to ALMONER_OWNER_DATABASE_URL as
-    the owner of the tables, or to ALMONER_DATABASE_URL if that is not set.
+    You can repeat this command, and run it while the service is running. To connect as the owner of the tables, set
+    ALMONER_OWNER_DATABASE_URL. Without this setting, the command uses ALMONER_DATABASE_URL.
     """
     with local.complete_settings(settings.read_settings()) as complete:
         state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))

@@ -135,14 +135,16 @@ def publish_organisation(
     website: Annotated[
         list[str] | None,
         typer.Option(
-            help="A website of the organisation. Check that it is theirs: it is used to verify agents. Can be repeated."
+            help="Website of the organisation. Check that it belongs to the organisation, because it is used to verify "
+            "agents. Can be repeated."
         ),
     ] = None,
 ) -> None:
-    """Publish a partner's organisation to all partners.
+    """Make an organisation visible to all partners.
 
-    Use this for an accepted organisation that is not in any loaded register. The website given by the partner is not
-    published. To publish a website, check that it belongs to the organisation and add it with --website.
+    Use this if a partner's validation request for the organisation was accepted and no loaded register lists it. The
+    website given by the partner is not shown. To show a website, check that it belongs to the organisation, then add it
+    with --website.
     """
     reported = note.strip()
     websites = [one.strip() for one in website or ()]

@@ -151,7 +151,7 @@ def mark_sent(
     note: Note,
     reference: Annotated[str, typer.Option(help="Reference of the bank transfer, or ID of the provider's refund.")],
 ) -> None:
-    """Record a refund that you sent yourself.
+    """Record a refund that was sent outside Almoner.
 
     Use this after you send a bank transfer to the partner, or make a refund in the payment provider's dashboard.
     """

@@ -227,8 +227,8 @@ async def _asked(tx: Tx, one: Verification) -> Rows:
 def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
     """List flags that block disbursements.
 
-    A flag is raised when something that was checked has changed. Disbursements to the nonprofit are blocked until two
-    reviewers have cleared each flag.
+    A flag is raised when something changes after it has been checked. Disbursements to the nonprofit are blocked until
+    two reviewers have cleared each flag.
     """
 
     async def use(tx: Tx) -> Rows:

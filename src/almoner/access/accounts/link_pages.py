@@ -262,7 +262,7 @@ class LinkPages:
 
     def _without(self, place: AccountPortal, purpose: Purpose) -> Response:
         """Who opens the page by its address alone."""
-        text = f"This page opens only from the link in our email. {_ANEW[purpose]}"
+        text = f"You can only open this page with the link in our email. {_ANEW[purpose]}"
         return self._beside(place, purpose, "Open this page from your email", text, status=410)
 
     def _beside(self, place: AccountPortal, purpose: Purpose, heading: str, text: str, *, status: int) -> Response:

@@ -14,10 +14,12 @@ KEY: Final = 26
 _MARK: Final = 8
 _UNCLAIMED: Final = "0" * _MARK
 """The mark of a process without a claimed database, as tools and tests are."""
-_PROMOTED: Final = "Its server was promoted: for some seconds it is watched whether the former one still runs"
+_PROMOTED: Final = (
+    "The database server was just promoted. Almoner waits a few seconds to see whether the old one is still running"
+)
 ADVICE: Final = (
-    "leave it as it is where it is only looked at; once it shall send, pay and remove by itself, "
-    "run `almoner release-copy`: docs/runbooks/backup.md"
+    "If you only read from the copy, leave it as it is. To let it send, pay and delete, run `almoner release-copy`. "
+    "See docs/runbooks/backup.md"
 )
 
 
@@ -27,8 +29,8 @@ class DatabaseCopyNotReleased(ServiceUnavailable):
     code = "service_unavailable/unreleased_copy"
     title = "Service Unavailable"
     message = (
-        "This database is a copy that was not released: it does nothing outside; an administrator runs "
-        "`almoner release-copy`"
+        "This database is an unreleased copy, so it has no effect outside itself. To release it, an administrator "
+        "must run `almoner release-copy`"
     )
 
 
@@ -42,7 +44,7 @@ class UnreleasedCopyNotice:
     @property
     def reported(self) -> str:
         """What it is, and what to do."""
-        return f"This database is taken for a copy: {self.why}; {ADVICE}"
+        return f"This database seems to be a copy: {self.why}. {ADVICE}"
 
 
 class DeploymentIdentity:

@@ -380,18 +380,18 @@ def _raise_outbound_failure() -> Iterator[None]:
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:
-        raise CallTimedOut("No connection could be made in time") from error
+        raise CallTimedOut("The connection timed out") from error
     except TimeoutError as error:
-        raise CallTimedOut("No whole answer came in time") from error
+        raise CallTimedOut("The response did not arrive in time") from error
     except (aiohttp.ClientError, HttpProcessingError) as error:
         raise _outbound_failure_of(error) from error
 
 
 def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
     if isinstance(error, aiohttp.ClientSSLError):
-        return TlsFailed("The TLS connection failed: the certificate is not valid for this name, or TLS is not spoken")
+        return TlsFailed("The TLS connection failed: the certificate is not valid for this host, or there is no TLS")
     if isinstance(error, aiohttp.ClientConnectorError):
         if isinstance(error.os_error, _Denied):
             return TargetRefused("The address is not public")
-        return ConnectFailed("No connection could be made: the name does not resolve or nothing answers there")
-    return ResponseBroken("The connection was dropped or the answer was not proper HTTP within 16 kB of headers")
+        return ConnectFailed("The connection failed: the host name does not resolve, or no server is listening")
+    return ResponseBroken("The connection was dropped, or the response was not valid HTTP or had over 16 kB of headers")

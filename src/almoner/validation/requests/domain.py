@@ -47,27 +47,27 @@ OutcomeVerdict = Literal["accept", "review"]
 
 REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "register_not_loaded": "The register is not loaded here, so that nothing is known of the identifier.",
-        "not_listed": "The register does not list the identifier in its newest data.",
-        "partly_loaded": "The parts of the register that are loaded here do not list the identifier; another may.",
-        "no_longer_listed": "The register listed the identifier once and does so no more.",
-        "wrong_check_digit": "The identifier breaks the rule of its check digit, and the register does not list it.",
-        "unverified_source": "The register is read from files whose layout alone is known: a person decides by it.",
-        "stale_data": "The data of the register are older than decisions may rest on.",
-        "status_not_told": "The register's files do not tell whether the body is registered now.",
-        "removed": "The register lists the body as removed.",
-        "revoked": "The exemption was revoked, and nothing newer says otherwise.",
-        "terminated": "The body itself has said that it has ended.",
-        "merged": "The body has become part of another.",
-        "reregistered": "The body is registered under another number now.",
-        "name_disagrees": "The name is not near enough to those that the register lists under the identifier.",
-        "mixed_scripts": "The name mixes letters of several scripts: some may stand for others that look like them.",
-        "hidden_characters": "The name holds characters that nobody sees, or that turn the writing around.",
-        "address_disagrees": "The address given is not near enough to the one that the register lists.",
-        "central_body_not_active": "The body is exempt by the ruling of a group whose central body is not active.",
-        "main_charity_not_active": "The body is part of a charity that is not active.",
-        "not_deductible": "Gifts to the body are not deductible.",
-        "insolvent": "The register lists the body as insolvent, in administration or being wound up.",
+        "register_not_loaded": "This register is not loaded, so the number could not be checked.",
+        "not_listed": "The newest data of the register does not list the number.",
+        "partly_loaded": "The loaded parts of the register do not list the number. Another part may list it.",
+        "no_longer_listed": "The register used to list the number, but no longer does.",
+        "wrong_check_digit": "The check digit of the number is wrong, and the register does not list the number.",
+        "unverified_source": "The reader for this register was never tested on a real file, so a reviewer must decide.",
+        "stale_data": "The data of the register is too old for an automatic decision.",
+        "status_not_told": "The register's files do not say whether the organisation is registered now.",
+        "removed": "The register lists the organisation as removed.",
+        "revoked": "The exemption was revoked, and no newer data says otherwise.",
+        "terminated": "The organisation reported that it has ended.",
+        "merged": "The organisation has merged into another one.",
+        "reregistered": "The organisation is now registered under another number.",
+        "name_disagrees": "The name does not match any name that the register lists for this number.",
+        "mixed_scripts": "The name mixes letters from different scripts. Some of them may be look-alikes.",
+        "hidden_characters": "The name contains invisible characters, or characters that change the text direction.",
+        "address_disagrees": "The address does not match the one in the register.",
+        "central_body_not_active": "The organisation is exempt under a group ruling, but the central body is inactive.",
+        "main_charity_not_active": "The organisation is part of a charity that is not active.",
+        "not_deductible": "Donations to the organisation are not tax-deductible.",
+        "insolvent": "The register lists the organisation as insolvent, in administration or being wound up.",
     }
 )
 """Why a person is asked to decide: a closed list, each with a sentence for whoever does."""
@@ -134,12 +134,12 @@ def suggests_wrong_number(reason: str) -> bool:
 
 class RegistryNotFound(BadRequest):
     code = "validation_request/registry_not_found"
-    message = "The country has no registry of this id, code or name"
+    message = "The country has no registry with this ID, code or name"
 
 
 class InvalidRegistryId(BadRequest):
     code = "validation_request/invalid_registry_id"
-    message = "The identifier is not one that the registry could have given"
+    message = "The registration number is not valid for this registry"
 
 
 class InvalidState(BadRequest):

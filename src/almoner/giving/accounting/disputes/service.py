@@ -122,7 +122,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
     subject = await _lock_subject(tx, seen.provider, seen.provider_payment, rules)
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
-        raise DisputeError(f"it was decided before: the dispute is {dispute.status}")
+        raise DisputeError(f"the dispute has already been decided: it is {dispute.status}")
     ledger.post_transfers(tx, await _record_ended(tx, subject, dispute, decided))
     return await get(tx, dispute_id)
 
@@ -130,7 +130,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
     """One dispute. Raises DisputeRefused."""
     if (found := await store.find(tx, ALL_PARTNERS, dispute_id)) is None:
-        raise DisputeError("there is no dispute of this identifier: see `almoner disputes list --all`")
+        raise DisputeError("there is no dispute with this ID: see `almoner disputes list --all`")
     return found
 
 
@@ -257,7 +257,7 @@ async def _record_opened(
         if isinstance(subject, _DisputedDonation) and domain.matches_payment(
             found, subject.paid, live=not tx.deployment.sandbox
         ):
-            why = f"{provider} tells of a dispute of {format_amount(found.money)}, which is more than is left"
+            why = f"{provider} reports a dispute of {format_amount(found.money)}, more than the remaining amount"
             await disbursements.enqueue_hold(tx, subject.donation, found.id, why)
         return None
     donation_id, held_id = subject.ids

@@ -156,7 +156,7 @@ async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
     if refund.status == "pending":
         reported = {"refund": tx.ids.text("refund", refund.id), "why": stated}
         tx.after_commit(lambda: _log.error("refund_refused", **reported))
-        why = stated[: domain.NOTE_LENGTH] or "without a reason"
+        why = stated[: domain.NOTE_LENGTH] or "no reason given"
         await _reverse_refund(tx, donation, refund, None, why)
         facts = {**_facts(tx, refund), "Refund": reported["refund"], "Why": why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):

@@ -44,19 +44,21 @@ def parse_report(provider: str, content: bytes) -> SettlementReport:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
-            raise SettlementReportError(f"the file has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}")
+            raise SettlementReportError(
+                f"the file has no column {', '.join(missing)}. The columns are {', '.join(COLUMNS)}"
+            )
         read_ = (*COLUMNS, _REFUND)
         numbered = [(rows.line_num, {name: (row.get(name) or "").strip() for name in read_}) for row in rows]
     except UnicodeDecodeError as error:
         raise SettlementReportError("the file is not UTF-8") from error
     except csv.Error as error:
-        raise SettlementReportError(f"the file is no CSV: {error}") from error
+        raise SettlementReportError(f"the file is not valid CSV: {error}") from error
     return _build_report(provider, hashlib.sha256(content).hexdigest(), numbered)
 
 
 def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
     if not rows:
-        raise SettlementReportError("the file holds no lines")
+        raise SettlementReportError("the file has no lines")
     problems: list[str] = []
     heads: dict[_ReportHeader, int] = {}
     lines: dict[LineKey, tuple[int, ReportLine]] = {}
@@ -72,9 +74,9 @@ def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, st
         earlier, _ = lines.setdefault(line.key, (number, line))
         if earlier != number:
             named = f" {line.refund}" if line.refund else ""
-            problems.append(f"line {number}: {line.kind}{named} {line.payment} is in line {earlier} already")
+            problems.append(f"line {number}: {line.kind}{named} {line.payment} is already in line {earlier}")
     for number in list(heads.values())[1:]:
-        problems.append(f"line {number}: reference, settled_on and currency must be those of the lines before")
+        problems.append(f"line {number}: reference, settled_on and currency must be the same in all lines")
     if problems:
         more = [f"and {len(problems) - _REPORTED} more"] if len(problems) > _REPORTED else []
         raise SettlementReportError("\n".join(["the file was not imported:", *problems[:_REPORTED], *more]))
@@ -117,7 +119,7 @@ def _refund_problems(row: Mapping[str, str]) -> Iterator[str]:
 
 def _amount_problems(kind: str, gross: int, fee: int, net: int) -> Iterator[str]:
     if net != gross - fee:
-        yield "net must be gross less fee"
+        yield "net must be gross minus fee"
     if fee < 0:
         yield "fee must not be below zero"
     if kind in (LineKind.PAYMENT, LineKind.DISPUTE_WON) and not 0 < gross >= fee:

@@ -53,14 +53,14 @@ class Mismatch(StrEnum):
 
 _SENTENCES: Final = {
     Mismatch.UNKNOWN_PAYMENT: "no payment of ours has this identifier",
-    Mismatch.NOT_PAID: "as far as we know this payment was not made",
-    Mismatch.NOT_REFUNDED: "as far as we know nothing of this payment was refunded",
-    Mismatch.OTHER_AMOUNT: "the payment was of another amount",
-    Mismatch.OTHER_CURRENCY: "the payment was in another currency, and conversion is not supported",
-    Mismatch.DISMISSED: "the money was found to be none of ours",
-    Mismatch.SETTLED_BEFORE: "another report settled this before",
-    Mismatch.NOT_DISPUTED: "as far as we know this payment was not disputed",
-    Mismatch.NOT_WON: "as far as we know this dispute was not won",
+    Mismatch.NOT_PAID: "we have no record that this payment was made",
+    Mismatch.NOT_REFUNDED: "we have no record that this payment was refunded",
+    Mismatch.OTHER_AMOUNT: "the payment has a different amount",
+    Mismatch.OTHER_CURRENCY: "the payment has a different currency, and conversion is not supported",
+    Mismatch.DISMISSED: "the money was written off because it is not ours",
+    Mismatch.SETTLED_BEFORE: "another report has already settled this",
+    Mismatch.NOT_DISPUTED: "we have no record that this payment was disputed",
+    Mismatch.NOT_WON: "we have no record that this dispute was won",
 }
 
 

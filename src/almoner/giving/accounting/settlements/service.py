@@ -107,17 +107,19 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
     if not await store.has_payments_at_provider(tx, ALL_PARTNERS, report.provider):
         names = ", ".join(await store.list_providers(tx, ALL_PARTNERS))
         raise SettlementReportError(
-            f"there is no payment at a provider {report.provider!r}: "
-            + (f"there are payments at {names}" if names else "there are no payments yet")
+            f"no payment was made through a provider {report.provider!r}: "
+            + (f"the providers with payments are {names}" if names else "there are no payments yet")
         )
     if report.settled_on > (tx.now + DAYS_AHEAD * _DAY).date():
-        raise SettlementReportError(f"settled_on is {report.settled_on}: this is more than {DAYS_AHEAD} days ahead")
+        raise SettlementReportError(
+            f"settled_on is {report.settled_on}, which is more than {DAYS_AHEAD} days in the future"
+        )
     await store.insert(tx, ALL_PARTNERS, report)
     found = await get_settlement(tx, report)
     if found.sha256 != report.sha256:
         raise SettlementReportError(
-            f"{report.provider}'s report {report.reference} was imported from another file on "
-            f"{found.imported_at:%Y-%m-%d}: a report does not change"
+            f"{report.provider}'s report {report.reference} was already imported from a different file on "
+            f"{found.imported_at:%Y-%m-%d}, and a report must not change"
         )
     return found
 
@@ -180,10 +182,10 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     if (settlement := await store.find_settlement(tx, ALL_PARTNERS, provider, reference)) is None:
-        raise ClearExceptionError(f"no report {reference} of {provider} was imported")
+        raise ClearExceptionError(f"there is no report {reference} from {provider}")
     if not await store.clear_exception(tx, ALL_PARTNERS, settlement.id, key, cleared_by, note):
         raise ClearExceptionError(
-            f"report {reference} has no exception of {key[1]} {key[0]}: see `almoner settlements unmatched`"
+            f"report {reference} has no unmatched line for {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
 
 
@@ -241,7 +243,7 @@ async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
             continue
         back = gift.refunded.money.minor if gift.refunded else 0
         if gift.withdrawn_minor <= back:  # else one is under way, and may be it
-            why = f"{one.stored.provider} reports {format_amount(line.gross)} sent back that nobody here began"
+            why = f"{one.stored.provider} reports a refund of {format_amount(line.gross)} that did not start in Almoner"
             await disbursements.enqueue_hold(tx, gift, line.refund or encode_uuid(one.stored.id), why)
 
 
@@ -250,7 +252,7 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
     donation = await donations.get(tx, partner, donation_id)
     payment = await payments.find(tx, donation.payment_id) if donation.payment_id else None
     if payment is None or payment.provider_payment is None:
-        raise InvalidState(f"the donation is {donation.status}: there is no money of it that could be settled")
+        raise InvalidState(f"the donation is {donation.status}: it has no payment that can be settled")
     line = ReportLine(LineKind.PAYMENT, payment.provider_payment, payment.money, fee)
     report = SettlementReport(
         payment.provider,
@@ -261,7 +263,7 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
         (line,),
     )
     if donation.settlement is not None:
-        raise InvalidState("the donation is settled already")
+        raise InvalidState("the donation is already settled")
     await book_lines(tx, await find_or_create_settlement(tx, report), report.lines)
 
 

@@ -23,7 +23,7 @@ REFUNDED: Final = "internal.unallocated_payment_refunded"
 NOTE_LENGTH: Final = 500
 BY_RULE: Final = "rule"
 """Who decides when no person has; a person is named by the login at the terminal."""
-OTHER_CURRENCY: Final = "It came in another currency than the gift: it can only be sent back."
+OTHER_CURRENCY: Final = "The payment is in a different currency from the donation, so you can only refund it."
 _AT_ONCE: Final = timedelta()
 _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
 

@@ -119,7 +119,7 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
     held = await get_for_update(tx, held_id)
     if held.status == "refunding" and held.is_by_bank:
         raise UnallocatedPaymentError(
-            "It goes back by bank: send it, and record it with --provider-refund, or import the statement."
+            "This refund goes by bank transfer. Send it, then record it with --provider-refund or import the statement."
         )
     if held.status == "refunding":
         await store.insert_decision(
@@ -154,7 +154,7 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
         raise UnallocatedPaymentError(
-            f"{provider_refund} is recorded for other held money: look it up again."
+            f"{provider_refund} is already recorded for another unallocated payment. Check the reference."
         ) from refused
     return await get(tx, held_id)
 
@@ -170,7 +170,7 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
         if refused.constraint_name != SETTLED_CONSTRAINT:
             raise
         raise UnallocatedPaymentError(
-            "The provider has settled it to our bank account already: it can only be sent back."
+            "The provider has already paid this money out to our bank account, so you can only refund it."
         ) from refused
     ledger.post_transfers(tx, transfers)
     return await get(tx, held_id)
@@ -185,7 +185,7 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
     _ensure_undecided(held)
     if not held.is_by_bank or held.payment_id is None:
         raise UnallocatedPaymentError(
-            "Only the first bank transfer with the reference of a gift can be made that gift."
+            "Only the first bank transfer with the reference of a donation can be applied to that donation."
         )
     if held.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
@@ -271,12 +271,14 @@ def _refund_job(held: UnallocatedPayment) -> NewJob:
 
 def _ensure_undecided(held: UnallocatedPayment) -> None:
     if held.status != "held":
-        raise UnallocatedPaymentError(f"It was decided over by {held.decided_by} already: it is {held.status}.")
+        raise UnallocatedPaymentError(f"{held.decided_by} has already decided on this payment: it is {held.status}.")
 
 
 def _ensure_posted(held: UnallocatedPayment) -> None:
     if not held.is_posted:
-        raise UnallocatedPaymentError("It is money of another mode and none of ours: it can only be dismissed.")
+        raise UnallocatedPaymentError(
+            "The payment belongs to another mode or account and is not in our ledger, so it can only be written off."
+        )
 
 
 async def lock_by_provider_payments(

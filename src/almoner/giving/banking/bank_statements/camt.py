@@ -28,8 +28,8 @@ def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
     try:
         document = iso20022.parse_message(content, _MESSAGE, _VERSIONS)
     except MessageRefused as refused:
-        hint = "" if b"<" in content[:4] else "; of CSV say with --mapping what its columns are"
-        raise StatementError(f"This is no statement of a bank: {refused}{hint}") from refused
+        hint = "" if b"<" in content[:4] else ". If it is a CSV file, use --mapping"
+        raise StatementError(f"This is not a bank statement: {refused}{hint}") from refused
     digest = sha256(content).hexdigest()
     pages = document.bk_to_cstmr_stmt.grp_hdr.msg_pgntn
     wrong: list[str] = []
@@ -40,11 +40,11 @@ def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
 def _statement(one: Any, pages: Any, digest: str, wrong: list[str]) -> Statement | None:
     account, found = _value_at(one, "acct", "id", "iban") or _value_at(one, "acct", "id", "othr", "id") or "", []
     if not account.strip():
-        found.append("it names no account")
+        found.append("it has no account number")
     opening, closing = _balances(one.bal)
     currency = _value_at(one, "acct", "ccy") or _value_at(opening or closing, "amt", "ccy") or ""
     if currency not in EXPONENTS:
-        found.append("it names no currency of ISO 4217")
+        found.append("it has no ISO 4217 currency")
     if {_value_at(balance, "amt", "ccy") for balance in (opening, closing) if balance is not None} - {currency}:
         found.append("its balances are in another currency")
     movements = tuple(
@@ -84,7 +84,7 @@ def _movements(statement: str, entry: Any, position: int, found: list[str]) -> I
     where, reversal = f"entry {position}", bool(entry.rvsl_ind)
     whole, day = _minor(entry.amt, where, found), _day(entry.bookg_dt or entry.val_dt)
     if day is None:
-        found.append(f"{where} has no day")
+        found.append(f"{where} has no date")
     parts = [detail for details in entry.ntry_dtls for detail in details.tx_dtls]
     minors = _part_amounts(entry, parts, where, found)
     if whole is None or day is None or None in minors:
@@ -195,15 +195,15 @@ def _minor(amount: Any, where: str, found: list[str]) -> int | None:
         value = Decimal("nan")
     stated = f"{where}: {str(amount.value)[:40]} {amount.ccy}"
     if not value.is_finite() or value < 0 or len(value.as_tuple().digits) > _MOST_DIGITS:
-        found.append(f"{stated} is no amount")
+        found.append(f"{stated} is not a valid amount")
         return None
     exponent = EXPONENTS.get(amount.ccy, 2)
     if value > Decimal(MAX_MINOR).scaleb(-exponent):
-        found.append(f"{stated} is more than our books hold")
+        found.append(f"{stated} is more than the ledger can hold")
         return None
     minor = value.scaleb(exponent)
     if minor != int(minor):
-        found.append(f"{stated} is no amount of this currency")
+        found.append(f"{stated} is not a valid amount in this currency")
         return None
     return int(minor)
 

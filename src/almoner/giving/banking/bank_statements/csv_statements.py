@@ -32,7 +32,7 @@ def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
     except UnicodeDecodeError as error:
         raise StatementError("the file is not UTF-8") from error
     except csv.Error as error:
-        raise StatementError(f"the file is no CSV: {error}") from error
+        raise StatementError(f"the file is not valid CSV: {error}") from error
     columns = form["columns"]
     if missing := [name for name in columns.values() if rows and name not in rows[0]]:
         raise StatementError(f"the file has no column {', '.join(missing)}")
@@ -52,14 +52,14 @@ def _load_mapping(mapping: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise StatementError(f"{mapping} cannot be read: {error}") from error
     columns = form.get("columns")
-    found = [f"{name} is none of {', '.join(sorted(_KNOWN))}" for name in form.keys() - _KNOWN]
+    found = [f"{name} is not one of {', '.join(sorted(_KNOWN))}" for name in form.keys() - _KNOWN]
     if not isinstance(columns, dict):
         columns, found = {}, [*found, "[columns] is required"]
-    found += [f"columns.{name} is none of {', '.join(_COLUMNS)}" for name in columns.keys() - set(_COLUMNS)]
+    found += [f"columns.{name} is not one of {', '.join(_COLUMNS)}" for name in columns.keys() - set(_COLUMNS)]
     found += [f"columns.{name} is required" for name in _NEEDED if name not in columns]
     found += [f"{name} is required" for name in ("account", "currency") if not form.get(name)]
     if form.get("currency") and form["currency"] not in EXPONENTS:
-        found.append("currency is no active ISO 4217 currency")
+        found.append("currency is not an active ISO 4217 currency")
     if form.get("decimal", ".") not in {".", ","}:
         found.append("decimal must be . or ,")
     if len(str(form.get("delimiter", ","))) != 1:
@@ -72,9 +72,9 @@ def _load_mapping(mapping: Path) -> dict[str, Any]:
 def _movement(number: int, row: Mapping[str, str], form: Mapping[str, Any], found: list[str]) -> BankMovement | None:
     given = {name: (row.get(column) or "").strip() for name, column in form["columns"].items()}
     day, minor = _day(given["day"], form["day_form"]), _minor(given["amount"], form)
-    problems = [] if day else [f"line {number}: {given['day']!r} is no day such as {form['day_form']}"]
+    problems = [] if day else [f"line {number}: {given['day']!r} is not a date in the format {form['day_form']}"]
     if minor is None:
-        problems.append(f"line {number}: {given['amount']!r} is no amount of {form['currency']}")
+        problems.append(f"line {number}: {given['amount']!r} is not a valid amount in {form['currency']}")
     if not given["reference"]:
         problems.append(f"line {number}: the bank's reference is missing")
     found += problems

@@ -82,7 +82,7 @@ def parse_file(
 
         found, wrong = camt.parse_statements(content)
     if not found and not wrong:
-        raise StatementError("There is no statement in the file.")
+        raise StatementError("The file contains no statement.")
     latest = today + timedelta(days=domain.DAYS_AHEAD)
     for one in found:
         problems = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one, latest)]
@@ -137,7 +137,7 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: s
         raise NotFound
     _ensure_note(note)
     if not await store_gaps.record_gap_explanation(tx, ALL_PARTNERS, statement_id, note, by):
-        raise StatementError("Somebody else has just explained it.")
+        raise StatementError("Somebody else has just explained this.")
 
 
 async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
@@ -262,7 +262,7 @@ async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) ->
     for one in named.payouts:
         if line.movement.minor < 0 and one.status == "RETURNED":
             names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
-            note = f"{names[0]}: the bank has booked {names[1]}, which is RETURNED, and has not told of its return"
+            note = f"{names[0]}: the bank booked {names[1]}, which is RETURNED here, but has not reported its return"
             scope = Partner(one.partner_id)
             await disbursements.hold_disbursements(
                 tx, scope, one.organisation_id, note=note, decided_by=BY_RULE, rules=DisbursementRules()
@@ -273,14 +273,14 @@ def refusal_text(refused: Exception) -> str:
     """What a refusal says for officers: of the database's its message alone, which names nobody."""
     if isinstance(refused, PostgresError):
         if refused.constraint_name in (suspense.UNIQUE_PROVIDER_REFUND, refunds.UNIQUE_PROVIDER_REFUND):
-            return "the bank's name of this movement is recorded for another refund: look it up again"
+            return "the bank's reference for this movement is already recorded for another refund: check the reference"
         return str(refused.args[0])
     return str(refused)
 
 
 async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
     """Note what spoke against booking a line that waits, and whether that is new; the next import looks again."""
-    line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "without a reason"
+    line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
     await store.mark_open(tx, ALL_PARTNERS, line.id, OpenLineReason.REFUSED, refusal)
@@ -347,7 +347,7 @@ async def assign_line_to_request(tx: Tx, line_id: UUID, request_id: UUID, *, by:
     """A person knows that a line is the transfer for a request. Raises NotFound, StatementRefused."""
     line = await _lock_open_line(tx, line_id)
     if line.movement.minor < 0:
-        raise StatementError("The line is money that left: it pays no request.")
+        raise StatementError("The line is an outgoing payment, so it cannot pay a donation request.")
     await _assign_line(tx, line, "request", await donation_requests.get(tx, ALL_PARTNERS, request_id), by)
 
 
@@ -359,7 +359,7 @@ async def assign_line_to_donation(tx: Tx, line_id: UUID, donation_id: UUID, *, b
     line = await _lock_open_line(tx, line_id)
     payment = await bank_transfers.find_newest_payment(tx, await donations.get(tx, ALL_PARTNERS, donation_id))
     if payment is None:
-        raise StatementError("The donation is not one that its donor wanted to pay by bank transfer.")
+        raise StatementError("The donor of this donation did not choose to pay by bank transfer.")
     await _assign_line(tx, line, "donation" if line.movement.minor > 0 else "donation_refund", payment, by)
 
 
@@ -370,7 +370,9 @@ async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference:
     """
     line = await _lock_open_line(tx, line_id)
     if (report := await store.find_provider_payout(tx, ALL_PARTNERS, provider, reference)) is None:
-        raise StatementError(f"No report {reference} of {provider} was imported: see `almoner settlements list`.")
+        raise StatementError(
+            f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
+        )
     await _assign_checked(tx, line, LineReferences(reports=[report]), by)
 
 
@@ -392,7 +394,7 @@ async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str
         line.movement, replace(named, matched_targets=await store.matched_targets(tx, ALL_PARTNERS, things))
     )
     if isinstance(found, OpenLineReason):
-        raise StatementError(f"The line cannot be assigned to it: {found.sentence}")
+        raise StatementError(f"The line cannot be matched to this record: {found.sentence}")
     await _assign_line(tx, line, *found, by)
 
 
@@ -402,7 +404,7 @@ async def _assign_line(tx: Tx, line: BankLine, matched_as: MatchedAs, thing: Mat
     except REFUSALS as error:
         raise StatementError(refusal_text(error)) from error
     if refused is not None:
-        raise StatementError(f"The line cannot be assigned to it: {refused.sentence}")
+        raise StatementError(f"The line cannot be matched to this record: {refused.sentence}")
 
 
 async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
@@ -420,7 +422,7 @@ def _ensure_note(note: str) -> None:
 async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
     line = await _lock_line(tx, line_id)
     if line.status != "open":
-        raise StatementError(f"The line is {line.status} already.")
+        raise StatementError(f"The line is already {line.status}.")
     return line
 
 

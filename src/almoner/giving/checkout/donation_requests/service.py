@@ -140,16 +140,16 @@ async def receive_payment(
     if not 1 <= len(bank_reference) <= domain.MAX_BANK_REFERENCE:
         raise DonationRequestError(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
     if not money:
-        raise DonationRequestError("the amount must be more than nothing")
+        raise DonationRequestError("the amount must be more than zero")
     held = await _lock(tx, scope, request_id)
     if held.collecting:
-        raise DonationRequestError("donations still come into the request: it has no amount yet; try again in a moment")
+        raise DonationRequestError("donations are still being added to the request: try again in a moment")
     applied = domain.applied_amount(held, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
     made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
     if not await store.insert_payment(tx, ALL_PARTNERS, made):
-        raise DonationRequestError(f"the transfer {bank_reference} was noted before")
+        raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
     transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
         paid = held.paid_minor + applied
@@ -201,7 +201,7 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
     if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
-        raise DonationRequestError(f"nothing of this transfer is held: it is {held.status}")
+        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
     await store.close_overpayment(tx, held, "returned", decided_by, note)
     ledger.post_transfers(
         tx, ledger_domain.overpayment_returned_transfers(held.id, Money(held.overpaid_minor, held.money.currency))
@@ -223,14 +223,14 @@ async def apply_overpayment(
     if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
         raise NotFound
     if held.status != "held":
-        raise DonationRequestError(f"nothing of this transfer is held: it is {held.status}")
+        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
     if (await get(tx, ALL_PARTNERS, held.request_id)).partner_id != whose:
-        raise DonationRequestError("the request is another partner's")
+        raise DonationRequestError("the request belongs to another partner")
     if target.collecting:
-        raise DonationRequestError("donations still come into the request: it has no amount yet; try again in a moment")
+        raise DonationRequestError("donations are still being added to the request: try again in a moment")
     over = Money(held.overpaid_minor, held.money.currency)
     if not (applied := domain.applied_amount(target, over)):
-        raise DonationRequestError("nothing is open on the request in this currency")
+        raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = RequestPayment(
         tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id

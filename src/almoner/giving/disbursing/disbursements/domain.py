@@ -22,7 +22,7 @@ DISBURSEMENT: Final = Lifecycle(
     },
 )
 DisbursementStatus = Literal["PENDING", "SENT", "PAID", "RETURNED"]
-TRANSFER_LEFT_BANK: Final = "our bank's statement has its transfer, and no return: import the one in which it came back"
+TRANSFER_LEFT_BANK: Final = "a bank statement has the transfer but not its return: import the one with the return"
 MAX_REASON_LENGTH: Final = 500
 MAX_NOTE_LENGTH: Final = 2000
 
@@ -45,13 +45,13 @@ class WaitingReason(StrEnum):
 
 
 _SENTENCES: Final = {
-    WaitingReason.ON_HOLD: "people are looking into it and hold payouts to the organisation back",
+    WaitingReason.ON_HOLD: "disbursements to the organisation are on hold",
     WaitingReason.VERIFICATION_MISSING: "the organisation has no monetary donation verification",
     WaitingReason.VERIFICATION_PENDING: "the organisation's monetary donation verification is pending",
     WaitingReason.VERIFICATION_REJECTED: "the organisation's monetary donation verification was rejected",
     WaitingReason.VERIFICATION_EXPIRED: "the organisation's monetary donation verification has expired",
-    WaitingReason.ORGANISATION_INACTIVE: "its register no longer lists the organisation as active",
-    WaitingReason.BELOW_THRESHOLD: "the amount is below the least payout",
+    WaitingReason.ORGANISATION_INACTIVE: "the register no longer lists the organisation as active",
+    WaitingReason.BELOW_THRESHOLD: "the amount is below the minimum disbursement",
 }
 
 

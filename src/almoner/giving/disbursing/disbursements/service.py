@@ -171,7 +171,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # To hold another payout as well, or after the donation, would be to wait crosswise for who holds them in order.
-        raise DonationMoved("the donation has just moved to another payout; try again")
+        raise DonationMoved("the donation has just moved to another disbursement: try again")
     if held is None:
         return donation
     if held.status != "PENDING" or donation.settlement is None:
@@ -214,7 +214,7 @@ async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[
 
 def _ensure_sent(held: Disbursement) -> None:
     if held.status != "SENT":
-        raise DisbursementError(f"the payout is {held.status}: only one that is SENT can be confirmed")
+        raise DisbursementError(f"the disbursement is {held.status}: only a SENT disbursement can be confirmed")
 
 
 async def confirm_paid(
@@ -234,7 +234,7 @@ async def confirm_paid(
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
             raise SecondConfirmationRequired(
-                "of such a sum two people have to say that the bank has paid it"
+                "two people must confirm that the bank has paid a disbursement of this amount"
             ) from refused
     if not await store.update_status(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
@@ -257,9 +257,9 @@ async def mark_returned(
     if await store.has_left_bank(tx, ALL_PARTNERS, held.id):  # a statement is the stronger proof
         raise DisbursementError(domain.TRANSFER_LEFT_BANK)
     if not await store.update_status(tx, held, "RETURNED", reason):
-        raise DisbursementError(f"the payout is {held.status}: only one that is SENT or PAID can be returned")
+        raise DisbursementError(f"the disbursement is {held.status}: only a SENT or PAID disbursement can be returned")
     await _move_donations(tx, held.id, "RETURNED", limit)
-    note = f"{tx.ids.text('disbursement', held.id)} came back: {reason}"
+    note = f"{tx.ids.text('disbursement', held.id)} was returned: {reason}"
     await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
     ledger.post_transfers(
@@ -310,7 +310,7 @@ async def release_holds(
         except CheckViolationError as refused:
             if refused.constraint_name != _RELEASED_BY_ANOTHER_CONSTRAINT:
                 raise
-            raise SelfReleaseRefused("you put it on hold yourself: somebody else has to release it") from refused
+            raise SelfReleaseRefused("you placed this hold, so somebody else must release it") from refused
     return await _recheck_batches(tx, scope, organisation_id, rules)
 
 
@@ -329,9 +329,9 @@ async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list
     standing = await store.active_holds(tx, ALL_PARTNERS, organisation_id)
     ended = [one for one in standing if not isinstance(scope, Partner) or one.partner_id == scope.id]
     if not ended and standing:
-        raise DisbursementError("it is held for other partners, or for all: only a release without a partner ends that")
+        raise DisbursementError("the hold applies to other partners or to all partners: release it without --partner")
     if not ended:
-        raise DisbursementError("payouts to this organisation are not held")
+        raise DisbursementError("disbursements to this organisation are not on hold")
     return ended
 
 

@@ -45,7 +45,7 @@ def parse_account_numbers(given: Mapping[str, str | None]) -> AccountNumbers:
     if bic and (problem := _bic_problem(bic)):
         found.append(problem)
     if scheme == "iban" and not bic and not found and not is_in_sepa(scheme, typed["iban"]):
-        found.append(f"bic is required: banks of {typed['iban'][:2]} are not reached by an IBAN alone")
+        found.append(f"bic is required: an IBAN alone is not enough to pay to a bank in {typed['iban'][:2]}")
     if found or scheme is None:
         raise PayeeAccountError("; ".join(found))
     account = typed["iban"] if scheme == "iban" else typed["account"]
@@ -66,7 +66,7 @@ def _scheme(names: set[str]) -> Scheme | None:
 
 def _expected_fields() -> str:
     kinds = " / ".join(" and ".join(name.replace("_", " ") for name in needed) for needed in NEEDED.values())
-    return f"give the numbers of one kind of account: {kinds}"
+    return f"specify the numbers of one account type: {kinds}"
 
 
 def _number_problem(scheme: Scheme, name: str, value: str) -> str | None:
@@ -76,15 +76,15 @@ def _number_problem(scheme: Scheme, name: str, value: str) -> str | None:
         from stdnum.us import rtn  # on first use
 
         right = rtn.is_valid(value) and not _is_all_zeros(value)
-        return None if right else "routing is no routing number: 9 digits with their check digit"
+        return None if right else "routing must be a valid routing number of 9 digits, including the check digit"
     if scheme == "nz":
         from stdnum.nz import bankaccount  # on first use
 
-        return None if bankaccount.is_valid(value) else "account is no New Zealand account number"
+        return None if bankaccount.is_valid(value) else "account must be a valid New Zealand account number"
     pattern, form = _FORMS.get(name) or _FORMS[scheme, name]
     if not re.fullmatch(pattern, value, re.ASCII):
         return f"{name.replace('_', ' ')} must have {form}"
-    return f"{name.replace('_', ' ')} must not be zeros alone" if _is_all_zeros(value) else None
+    return f"{name.replace('_', ' ')} must not be all zeros" if _is_all_zeros(value) else None
 
 
 def _is_all_zeros(value: str) -> bool:

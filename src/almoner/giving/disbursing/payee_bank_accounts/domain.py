@@ -169,7 +169,7 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
         if value and len(value) > _LENGTHS[name]
     ]
     found += [
-        f"{name} must be in Latin letters, as banks have it"
+        f"{name} must be in Latin letters, as the bank writes it"
         for name, value in parts.items()
         if value and not all("LATIN" in unicodedata.name(one, "") for one in value if one.isalpha())
     ]
@@ -178,7 +178,7 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
     if currency not in EXPONENTS:
         found.append(f"currency must have three letters such as EUR, not {currency!r}")
     elif scheme and (only := CURRENCY_OF.get(scheme, currency)) != currency:
-        found.append(f"such an account is in {only}, not in {currency}")
+        found.append(f"an account of this type must be in {only}, not in {currency}")
     return found
 
 
@@ -186,22 +186,24 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
     """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
     found = []
     if account.name_score < MIN_MATCHING_SCORE:
-        found.append(f"the holder agrees with the register's name by {account.name_score} % only")
+        found.append(f"the holder matches the name in the register by only {account.name_score} %")
     if numbers.country != country:
-        found.append(f"the account is held in {numbers.country or 'an unknown country'}, the nonprofit is of {country}")
+        found.append(f"the account is in {numbers.country or 'an unknown country'}, but the nonprofit is in {country}")
     if account.address.country != country:
-        found.append(f"the holder's address is in {account.address.country}, the nonprofit is of {country}")
+        found.append(f"the holder's address is in {account.address.country}, but the nonprofit is in {country}")
     bank = ALPHA3_BY_ALPHA2.get(numbers.bic[4:6]) if numbers.bic else numbers.country
     if bank != numbers.country:
-        found.append(f"the BIC is of a bank in {bank or 'an unknown country'}")
+        found.append(f"the BIC belongs to a bank in {bank or 'an unknown country'}")
     return found
 
 
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
     """``by`` may look at it now. Raises PayeeAccountRefused."""
     if account.status != "proposed":
-        raise PayeeAccountError(f"The account is {account.status}: only one that is proposed can be approved.")
+        raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
     if account.proposed.by == by:
-        raise PayeeAccountError("You proposed this account yourself: somebody else has to approve it.")
+        raise PayeeAccountError("You proposed this account, so somebody else must approve it.")
     if account.first is not None and account.first.by == by:
-        raise PayeeAccountError("You approved it before: it takes the place of another one, and needs a second person.")
+        raise PayeeAccountError(
+            "You have already approved this account. It replaces another account, so a second person must approve it."
+        )

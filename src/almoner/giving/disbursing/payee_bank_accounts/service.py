@@ -31,7 +31,7 @@ from almoner.screening.matching.service import best_name_likeness
 
 _CONTEXT: Final = "payee_bank_account"
 _OTHER_NUMBER: Final = (
-    "the number is not the one that was proposed: look at your evidence again, and refuse the account if you are right"
+    "the number differs from the proposed one. Check your evidence. If your number is right, reject the account"
 )
 _ASKED: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
@@ -113,11 +113,11 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         if refused.constraint_name != _ASKED:
             raise
         raise PayeeAccountError(
-            "You have recorded where this organisation is asked: somebody else has to say where it is paid."
+            "You set the contact address of this organisation, so somebody else must propose its account."
         ) from refused
     if not stored:
         raise PayeeAccountError(
-            f"Another account in {proposal.currency} is proposed for this organisation: approve or refuse it first."
+            f"Another account in {proposal.currency} is proposed for this nonprofit. Approve or reject it first."
         )
     await verifications.on_account_proposed(tx, made.organisation_id, _account_id_text(tx, made), _account_facts(made))
     await outbox.emit(tx, None, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(made.id))
@@ -191,7 +191,7 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
     """It is not the nonprofit's, or cannot be paid to. Raises NotFound, PayeeAccountRefused."""
     held = await _lock_account(tx, account_id)
     if held.status != "proposed":
-        raise PayeeAccountError(f"The account is {held.status}: only one that is proposed can be refused.")
+        raise PayeeAccountError(f"The account is {held.status}. Only a proposed account can be rejected.")
     if found := _note_problems(note):
         raise PayeeAccountError("; ".join(found))
     await _refuse(tx, held, by, note)
@@ -214,7 +214,7 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
     if held.denied_at is not None or held.status not in ("proposed", "approved"):
         return False
     if held.status == "proposed":
-        await _refuse(tx, held, domain.NONPROFIT, "it says that the account is not its own")
+        await _refuse(tx, held, domain.NONPROFIT, "the nonprofit says that the account is not its own")
     else:
         await verifications.on_account_denied(
             tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)

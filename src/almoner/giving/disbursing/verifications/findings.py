@@ -41,13 +41,13 @@ _NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loa
 
 FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "withdrawn"})})
 SENTENCES: Final[Mapping[FlagKind, str]] = {
-    "register_removed": "its register no longer lists it as active",
-    "register_renamed": "its register has another name for it",
-    "new_match": "a watch list may name it",
-    "payee_changed": "another account is to take the place of its account",
-    "holder_differs": "the holder of its account is not named as the register names it",
-    "account_denied": "it says that the account is not its own",
-    "evidence_expired": "what a check rested on counts no more, and nothing new is known",
+    "register_removed": "the register no longer lists the nonprofit as active",
+    "register_renamed": "the register has a different name for the nonprofit",
+    "new_match": "a watch list may name the nonprofit",
+    "payee_changed": "another account will replace the nonprofit's account",
+    "holder_differs": "the account holder's name differs from the name in the register",
+    "account_denied": "the nonprofit says that the account is not its own",
+    "evidence_expired": "the evidence for a check has expired, and there is no new evidence",
 }
 
 

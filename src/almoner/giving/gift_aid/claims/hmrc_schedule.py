@@ -100,7 +100,7 @@ def build_schedule(
     for gift in gifts:
         person, problems = schedule_donor_of(gift.declarer)
         if (last := year.claim_deadline(gift.donation_date)) < today:
-            problems = (*problems, f"the time to claim ended on {last}")
+            problems = (*problems, f"the deadline for claiming was {last}")
         if problems or person is None:
             left_out.append(ExcludedDonation(gift.donation_id, problems))
             continue
@@ -141,14 +141,14 @@ def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[s
     last = _clean("last name", declarer.last_name.replace("-", " "), problems)
     house = _clean("house name or number", declarer.building_name_number, problems)
     if not first:
-        problems.append("there is no first name, and no initial")
+        problems.append("the first name is missing")
     if not last:
-        problems.append("there is no last name")
+        problems.append("the last name is missing")
     if len(last) > _NAME:
         problems.append(f"the last name has more than {_NAME} characters")
     postcode = _postcode(declarer)
     if postcode is None:
-        problems.append("the postcode is none of the United Kingdom")
+        problems.append("the postcode is not a UK postcode")
     elif postcode == OVERSEAS_POSTCODE:
         house = _overseas_house(declarer, house)
     if len(house) > _HOUSE:
@@ -161,7 +161,7 @@ def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[s
 def _clean(name: str, text: str, problems: list[str]) -> str:
     cleaned = " ".join(text.split())
     if cleaned.startswith(_FORMULA):
-        problems.append(f"the {name} begins with {cleaned[0]}, which a spreadsheet would run")
+        problems.append(f"the {name} begins with {cleaned[0]}, which a spreadsheet would treat as a formula")
     return cleaned
 
 

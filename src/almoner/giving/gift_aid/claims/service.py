@@ -61,7 +61,7 @@ async def draft_claim(
     """
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
-        raise GiftAidClaimError("gifts can be claimed for once they are made: --before is still to come")
+        raise GiftAidClaimError("--before must not be in the future, because only past donations can be claimed")
     for donation_id in await store.overclaimed_donations_of_charity(tx, ALL_PARTNERS, organisation_id):
         await adjust_donation(tx, donation_id)
     today = domain.london_day(tx.now)
@@ -89,7 +89,7 @@ async def draft_claim(
     )
     if not await store.insert(tx, claim):
         raise GiftAidClaimError(
-            "the charity has a draft: submit it or withdraw it first, see `almoner gift-aid claims list`"
+            "the charity already has a draft claim. Submit or withdraw it first: see `almoner gift-aid claims list`"
         )
     entries = [
         ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed
@@ -98,7 +98,7 @@ async def draft_claim(
         await store.insert_entries(tx, claim.id, entries)
     except UniqueViolationError as taken_before:
         raise GiftAidClaimError(
-            "another charity claims for one of the gifts since just now: try again"
+            "one of the donations has just been added to another charity's claim: try again"
         ) from taken_before
     if taken:
         await store.deduct_adjustments(tx, claim.id, taken)
@@ -127,7 +127,7 @@ async def _select_donations(
 async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     if not is_eligible(CURRENCY, organisation):
-        raise GiftAidClaimError(f"{organisation.name} is no charity of the United Kingdom: it cannot claim gift aid")
+        raise GiftAidClaimError(f"{organisation.name} is not a UK charity, so it cannot claim Gift Aid")
 
 
 async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
@@ -136,8 +136,8 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     claim = await get(tx, claim_id)
     if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id)):
         raise GiftAidClaimError(
-            f"{len(over):,} of its gifts were refunded, given to another organisation or lost their declaration since: "
-            "withdraw the draft, and draft it anew"
+            f"{len(over):,} of its donations have since been refunded, reassigned or lost their declaration: "
+            "withdraw the draft and create a new one"
         )
     return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, ALL_PARTNERS, claim_id))
 
@@ -167,7 +167,7 @@ async def mark_paid(tx: Tx, claim_id: UUID, minor: int | None, *, note: str | No
     if paid_minor != claim.due_minor and not note:
         raise GiftAidClaimError(
             f"{domain.format_pounds(claim.due_minor)} is due: "
-            f"say by --note why HMRC paid {domain.format_pounds(paid_minor)}"
+            f"use --note to say why HMRC paid {domain.format_pounds(paid_minor)}"
         )
     if not await store.update_status(tx, claim, "paid", by=by, paid_minor=paid_minor, note=_validated_note(note)):
         raise _transition_refused(claim, "paid")
@@ -187,7 +187,7 @@ async def withdraw_draft(tx: Tx, claim_id: UUID, note: str, *, by: str) -> GiftA
 async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note: str, by: str) -> GiftAidClaim:
     claim = await _lock(tx, claim_id)
     if not note:
-        raise GiftAidClaimError("a note says why")
+        raise GiftAidClaimError("a note is required")
     if not await store.update_status(tx, claim, target, by=by, note=_validated_note(note)):
         raise _transition_refused(claim, target)
     await store.release_donations(tx, claim)
@@ -202,12 +202,12 @@ async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 
 def _validated_note(note: str | None) -> str | None:
     if note is not None and len(note) > domain.MAX_NOTE:
-        raise GiftAidClaimError(f"a note has at most {domain.MAX_NOTE} characters")
+        raise GiftAidClaimError(f"the note must have at most {domain.MAX_NOTE} characters")
     return note or None
 
 
 def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
-    return GiftAidClaimError(f"the claim is {claim.status}: it cannot be {target}")
+    return GiftAidClaimError(f"the claim is {claim.status}, so it cannot be {target}")
 
 
 async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:

@@ -47,7 +47,7 @@ async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
     except NotFound:
         user = None
     if user is None or user.deleted_at is not None:
-        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' names no user")
+        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' does not exist")
     return user.id
 
 
@@ -65,7 +65,7 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     """The newest declaration of a user that is not cancelled. Raises NotFound."""
     await users.get(tx, partner, user_id)
     if (found := await store.newest_of_user(tx, partner, user_id)) is None:
-        raise NotFound("the user has no gift aid declaration")
+        raise NotFound("the user has no Gift Aid declaration")
     return found
 
 
@@ -125,9 +125,9 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     if (held := await store.get_for_update(tx, ALL_PARTNERS, declaration_id)) is None:
         raise NotFound
     if held.deleted_at is not None:
-        raise DeclarationError(f"the declaration was cancelled on {held.deleted_at:%Y-%m-%d}")
+        raise DeclarationError(f"the declaration was already cancelled on {held.deleted_at:%Y-%m-%d}")
     ends = cancelled_from or tx.now
     if ends > tx.now:
-        raise DeclarationError("a declaration cannot be cancelled from a day that is still to come")
+        raise DeclarationError("a declaration cannot be cancelled from a future date")
     await store.cancel_declaration(tx, ALL_PARTNERS, declaration_id, ends)
     return replace(held, cancelled_from=ends, deleted_at=tx.now)

@@ -17,10 +17,10 @@ Source = Literal["applicant", "nonprofit", "reviewer"]
 RequirementCode = Literal["registration_evidence", "confirmation", "association", "review"]
 
 MESSAGES: Final[dict[RequirementCode, str]] = {
-    "registration_evidence": "A document that shows the registration: the registers alone do not prove it",
-    "confirmation": "The applicant has yet to follow the link, or type the code, of the message we sent",
-    "association": "The nonprofit was asked whether the applicant speaks for it, and has yet to answer",
-    "review": "A reviewer looks at it",
+    "registration_evidence": "Waiting for a document that proves the registration. The registers alone do not prove it",
+    "confirmation": "Waiting for the applicant to confirm with the link or code that we sent",
+    "association": "Waiting for the nonprofit to confirm that the applicant represents it",
+    "review": "Waiting for a reviewer",
 }
 ACCEPTED: Final[dict[RequirementCode, tuple[str, ...]]] = {
     "registration_evidence": ("registration_certificate", "governing_document", "tax_exemption_letter"),
