@@ -113,7 +113,7 @@ async def test_who_let_the_other_in_lately_releases_no_file_of_theirs(
         file = (await bank.made(service, bank.own(tmp_path, "USD"), by=one)).file
         assert file is not None
         assert file.requires_second_approval
-        with pytest.raises(PaymentFileError, match="somebody else must release it"):
+        with pytest.raises(PaymentFileError, match="Somebody else must release it"):
             await bank.released(service, file, by=other)
         await bank.released(service, file, by=service.db.deployment.ids.text("operator", UUID(int=7)))
         await api.close()
