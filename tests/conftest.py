@@ -45,6 +45,7 @@ array_types.remember()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--soak`` is given by `make soak`."""
     parser.addoption("--soak", action="store_true", help="full figures, written to docs/evidence")
+    parser.addoption("--minutes", type=float, help="how long the hostile hour takes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,6 +105,13 @@ def hashes_of_today() -> Iterator[None]:
     hashing.set_hash_cost(hashing.CURRENT_COST)
     yield
     hashing.set_hash_cost(LEAST_COST)
+
+
+@pytest.fixture
+def minutes(request: pytest.FixtureRequest) -> float | None:
+    """How long the hostile hour takes, where somebody says so."""
+    given: float | None = request.config.getoption("--minutes")
+    return given
 
 
 @pytest.fixture

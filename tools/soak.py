@@ -23,6 +23,9 @@ RUN = ("-m", "pytest", "-q", "--soak", "--timeout=0", "-m")
 DONE = PROJECT / ".cache" / "soak" / "done.json"
 PAGES = PROJECT / "docs" / "evidence" / "pages.md"
 MUTATION = "mutation"
+HOSTILE = "hostile"
+"""What takes as long as there is time: an hour at most."""
+HOSTILE_MODULE = "tests/chaos/test_hostile.py"
 MINUTES = 110.0
 STOP_SECONDS = 60.0
 
@@ -62,7 +65,7 @@ def parts() -> dict[str, list[tuple[str, ...]]]:
     for module in dict.fromkeys(
         test.partition("::")[0] for test in _tests(r"mark\.long|import hypothesis|@given", LONG)
     ):
-        made[_part(module)].append((*RUN, LONG, module))
+        made[HOSTILE if module == HOSTILE_MODULE else _part(module)].append((*RUN, LONG, module))
     made["pages"] = [("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--soak", "tests/pages")]
     made[MUTATION] = [("-m", "tools.mutation")]
     return dict(made)
@@ -87,7 +90,9 @@ class Soak:
                 continue
             began = time.monotonic()
             left = self._ends - began
-            if left <= 0 or (status := self._run(label, command, left)) is None:
+            until = (f"--minutes={min(left / 60, 60):.2f}",) if name == HOSTILE else ()
+            patience = left + STOP_SECONDS if until else left
+            if left <= 0 or (status := self._run(label, (*command, *until), patience)) is None:
                 return False
             if status == 0:
                 self._keep(label, time.monotonic() - began)

@@ -150,7 +150,10 @@ async def test_all_that_is_wrong_is_named_at_once(api: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ({"allowedActivitySubTags": ["nothing"]}, "body.allowedActivitySubTags 'nothing' is not the ID of an activity sub-tag"),
+        (
+            {"allowedActivitySubTags": ["nothing"]},
+            "body.allowedActivitySubTags 'nothing' is not the ID of an activity sub-tag",
+        ),
         ({"allowedActivitySubTags": []}, "body.allowedActivitySubTags"),
         (
             {"checks": ["compliance"], "allowedOrganisationTypes": ["nonprofit"]},

@@ -94,17 +94,24 @@ def folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
-def running(data_dir: Path, command: str = "run", **settings: str) -> Iterator[Running]:
-    """``almoner run`` until the block ends; ``settings`` become ALMONER_ variables."""
+def running(data_dir: Path, command: str = "run", output: int | None = None, /, **settings: str) -> Iterator[Running]:
+    """``almoner run`` until the block ends; ``settings`` become ALMONER_ variables.
+
+    ``output``: the file descriptor that it prints to, its log unless given.
+    """
     port = int(settings.pop("port", None) or free_port())
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     environment |= {"ALMONER_PORT": str(port), "ALMONER_DATA_DIR": str(data_dir)}
     environment |= {f"ALMONER_{name.upper()}": value for name, value in settings.items()}
     data_dir.mkdir(parents=True, exist_ok=True)
     log = data_dir / f"{command}.log"
-    with log.open("ab") as output:
+    with log.open("ab") as file:
         process = subprocess.Popen(
-            [ALMONER, command], env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            [ALMONER, command],
+            env=environment,
+            stdout=file if output is None else output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     base_url = f"http://localhost:{port}"
     try:
