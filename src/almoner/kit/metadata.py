@@ -1,23 +1,25 @@
 """Metadata: string to string, at most 20 keys of 40 and values of 250 characters (spec 2.1)."""
 
 from collections.abc import Mapping
+from itertools import islice
 
 MAX_KEYS = 20
 MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
+_MAX_LOOKED_AT = 100
 
 
 def metadata_problems(
     metadata: Mapping[str, object], field: str = "body.metadata", *, merged: bool = False
 ) -> list[str]:
-    """One sentence for every rule the metadata break; empty when they are fine.
+    """One sentence for every rule the metadata break, far too many keys: of the first; empty when they are fine.
 
     ``merged``: they are to be merged into others, where a null value stands for removal.
     """
     found = []
     if len(metadata) > MAX_KEYS:
         found.append(f"{field} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
-    for key, value in metadata.items():
+    for key, value in islice(metadata.items(), _MAX_LOOKED_AT):
         shown = key if len(key) <= MAX_KEY_LENGTH else key[:MAX_KEY_LENGTH] + "..."
         if not key:
             found.append(f"{field} has an empty key")

@@ -14,11 +14,19 @@ from almoner.giving.disbursing.verifications.domain import RejectionReason as Ve
 from almoner.kit import email as emails
 from almoner.kit import money
 from almoner.kit.ids import Ids
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
-from almoner.platform.http.wire import CurrencyCode, Moment, PageQuery, RequestBody, ResponseRecord, Text255, YesNo
+from almoner.platform.http.wire import (
+    CurrencyCode,
+    Moment,
+    PageQuery,
+    RequestBody,
+    ResponseRecord,
+    Text255,
+    Typed,
+    YesNo,
+)
 from almoner.sandbox.clock import MAX_ADVANCE, ClockReading
 from almoner.sandbox.mailbox import attachment_url
 from almoner.sandbox.store import SandboxMail
@@ -79,11 +87,7 @@ def _email(text: str) -> str:
     return text
 
 
-def _clean_text(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
-
-
-_Name = Annotated[Text255, BeforeValidator(_clean_text)]
+_Name = Annotated[Text255, Typed]
 """As the hosted page takes it: trimmed, without control characters."""
 
 

@@ -34,6 +34,8 @@ STATUS: Final = {
     ProblemKind.UNAVAILABLE: 503,
 }
 
+MAX_REASONS: Final = 100
+"""Sentences in one answer: of more, the first and how many there are."""
 _SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
 
 
@@ -61,13 +63,16 @@ def headers_of(problem: Problem) -> list[tuple[bytes, bytes]]:
 
 def body_of(problem: Problem) -> bytes:
     """The error object of spec 2.12."""
+    reasons = list(problem.reasons[:MAX_REASONS])
+    if left := len(problem.reasons) - len(reasons):
+        reasons.append(f"and {left} more problems")
     return msgspec.json.encode(
         {
             "error": {
                 "code": problem.code,
                 "title": problem.title,
                 "message": problem.message,
-                "reasons": list(problem.reasons),
+                "reasons": reasons,
             }
         }
     )

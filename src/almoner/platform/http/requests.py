@@ -18,6 +18,9 @@ from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.http.wire import METADATA, RequestBody
 
 _MAX_PARAMETERS: Final = 200
+MAX_JSON_VALUES: Final = 20_000
+"""Values in one body: each takes fifty bytes or more once it is read, and a sentence where it is wrong."""
+_SEPARATORS: Final = b",[{"
 
 
 @dataclass(slots=True)
@@ -44,7 +47,10 @@ class ApiRequest:
 
 
 async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | ReceivedUpload:
-    """The body, read no further than its limit. Raises ContentTooLarge, UnsupportedContentType."""
+    """The body, read no further than its limit.
+
+    Raises ContentTooLarge, UnsupportedContentType, IncorrectParams for too many values.
+    """
     if endpoint.upload is not None:
         return await uploads.receive_upload(request.receive, request.headers, endpoint.upload)
     raw = await read_limited_body(request.receive, request.headers, MAX_JSON_BODY)
@@ -52,6 +58,9 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
+    # Those within texts count, too: no text that is taken has so many.
+    if sum(raw.count(separator) for separator in _SEPARATORS) > MAX_JSON_VALUES:
+        raise IncorrectParams(f"body may hold at most {MAX_JSON_VALUES} values")
     return raw
 
 

@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
+from almoner.kit.text import clean_text
 from almoner.kit.time import parse_day_or_moment, parse_moment
 
 T = TypeVar("T")
@@ -163,7 +164,14 @@ def _day_or_moment(value: object) -> object:
     return parse_day_or_moment(value) if isinstance(value, str) else value
 
 
+def _cleaned(value: object) -> object:
+    return clean_text(value) if isinstance(value, str) and len(value) <= _MAX_TYPED else value
+
+
+_MAX_TYPED = 4096
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
+Typed = BeforeValidator(_cleaned)
+"""Cleans what people type, before its length is checked; what is far longer than any field is refused as it is."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,

@@ -3,14 +3,13 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
@@ -24,6 +23,7 @@ from almoner.platform.http.wire import (
     RequestBody,
     ResponseRecord,
     Text255,
+    Typed,
     WindowEnd,
     exactly_one_of,
 )
@@ -64,8 +64,6 @@ def _website(text: str) -> str:
     return text
 
 
-_Typed = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)
-
 _ADA: Final[JsonDict] = {
     "organisationId": Ids(sandbox=True).example("organisation"),
     "firstName": "Ada",
@@ -82,15 +80,15 @@ class AgentVerificationIn(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA], "oneOf": _EITHER})
 
-    first_name: Annotated[Text255, _Typed]
-    last_name: Annotated[Text255, _Typed]
+    first_name: Annotated[Text255, Typed]
+    last_name: Annotated[Text255, Typed]
     email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     validation_request_id: Annotated[
         Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
     ] = Field(None, validate_default=True)
-    title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
-    organisation_website: Annotated[str, Field(max_length=255), _Typed, AfterValidator(_website)] | None = Field(
+    title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
+    organisation_website: Annotated[str, Field(max_length=255), Typed, AfterValidator(_website)] | None = Field(
         None, description="A web address, with or without scheme.", examples=["www.example.org"]
     )
     language: LanguageTag | None = Field(

@@ -3,11 +3,10 @@
 from typing import Annotated, Any, Final
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from almoner.kit import email as emails
 from almoner.kit import web
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, extract_search_terms
 from almoner.platform.database.transactions import Tx
@@ -18,6 +17,7 @@ from almoner.platform.http.wire import (
     RequestBody,
     ResponseRecord,
     Text255,
+    Typed,
     WindowEnd,
 )
 from almoner.validation.applications.documents import service as documents
@@ -51,10 +51,6 @@ def filters_of(query: ValidationRequestsQuery) -> Filters:
     return Filters(query.status, words, query.start_date, query.end_date)
 
 
-def _typed(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
-
-
 def _email(text: str) -> str:
     if text and not emails.is_email_address(text):
         raise ValueError("must be an email address such as ada@example.org")
@@ -67,16 +63,15 @@ def _website(text: str) -> str:
     return text
 
 
-_Typed = BeforeValidator(_typed)
-_Text = Annotated[Text255, _Typed]
+_Text = Annotated[Text255, Typed]
 _Blank = AfterValidator(lambda value: value or None)
-_Optional = Annotated[Annotated[str, Field(max_length=255), _Typed] | None, _Blank]
+_Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, _Blank]
 
 
 class ValidationRequestIn(RequestBody):
     """A nonprofit to validate."""
 
-    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), _Typed]
+    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), Typed]
     registry_name: Annotated[
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
@@ -87,7 +82,7 @@ class ValidationRequestIn(RequestBody):
         Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
     ]
     country_code: CountryCode
-    email: Annotated[Annotated[str, Field(max_length=255), _Typed, AfterValidator(_email)] | None, _Blank] = None
+    email: Annotated[Annotated[str, Field(max_length=255), Typed, AfterValidator(_email)] | None, _Blank] = None
     address_line1: _Optional = None
     address_line2: _Optional = None
     city: _Optional = None

@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationStatus, DonationType
@@ -12,7 +12,6 @@ from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
@@ -27,6 +26,7 @@ from almoner.platform.http.wire import (
     RequestBody,
     ResponseRecord,
     Text255,
+    Typed,
     WindowEnd,
     YesNo,
 )
@@ -44,11 +44,7 @@ def _email(text: str) -> str:
     return text
 
 
-def _typed(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
-
-
-Name = Annotated[Text255, BeforeValidator(_typed)]
+Name = Annotated[Text255, Typed]
 
 
 _GIFT: Final[JsonDict] = {

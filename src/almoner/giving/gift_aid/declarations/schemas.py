@@ -3,21 +3,15 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255
+from almoner.platform.http.wire import DayOrMoment, RequestBody, ResponseRecord, Text255, Typed
 
-
-def _typed(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) else value
-
-
-Line = Annotated[Text255, BeforeValidator(_typed)]
+Line = Annotated[Text255, Typed]
 
 
 class GiftAidIn(RequestBody):

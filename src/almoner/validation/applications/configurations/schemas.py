@@ -3,17 +3,16 @@
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from almoner.kit.patch import UNSET, UnsetType
-from almoner.kit.text import clean_text
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.wire import Maybe, PatchBody, RequestBody, ResponseRecord, Text255, UnpagedQuery
+from almoner.platform.http.wire import Maybe, PatchBody, RequestBody, ResponseRecord, Text255, Typed, UnpagedQuery
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations.domain import (
     CHECKS,
@@ -42,7 +41,7 @@ def _ensure_unique(values: list[T]) -> list[T]:
 
 
 _Once = AfterValidator(_ensure_unique)
-_Name = Annotated[Text255, BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)]
+_Name = Annotated[Text255, Typed]
 Labels = Annotated[
     dict[str, str],
     Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),

@@ -8,11 +8,10 @@ from pydantic.config import JsonDict
 from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
-from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import CountryCode, Metadata, PageQuery, RequestBody, Text255
+from almoner.platform.http.wire import CountryCode, Metadata, PageQuery, RequestBody, Text255, Typed
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
@@ -79,8 +78,7 @@ def _website(text: str) -> str:
     return text
 
 
-_Typed = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)
-_Text = Annotated[Text255, _Typed]
+_Text = Annotated[Text255, Typed]
 
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
@@ -121,7 +119,7 @@ class ValidationSubmissionIn(RequestBody):
     validation_request_id: Annotated[str, IdText("validationrequest")] | None = Field(
         None, description="One that was made before, pending or accepted."
     )
-    organisation_name: Annotated[str, Field(min_length=1, max_length=500), _Typed] | None = None
+    organisation_name: Annotated[str, Field(min_length=1, max_length=500), Typed] | None = None
     registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
     registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
@@ -132,7 +130,7 @@ class ValidationSubmissionIn(RequestBody):
     first_name: _Text | None = None
     last_name: _Text | None = None
     email: Annotated[Text255, AfterValidator(_email)] | None = None
-    title: Annotated[str, Field(max_length=255), _Typed] | None = Field(None, description="Job title.")
+    title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
     suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
         default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
     )
