@@ -17,36 +17,12 @@ from almoner.nonprofits.organisations.normalisation import SearchQuery
 from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar_name
 from almoner.nonprofits.registries.domain import possible_number_keys
 from almoner.screening.matching import service as matching
+from tests.support.hostile_text import SHAPES
 
-MOST_LINES = 100_000
+MOST_LINES = 200_000
 """Each is about a tenth of a microsecond, or a few where it calls what is not ours."""
 MOST_LETTERS = 250_000
 """What a search asks the database for, in all."""
-
-SHAPES: dict[str, Callable[[int], str]] = {
-    "one word": lambda n: ("foundation" * n)[: n - 2] + "xq",
-    "one letter": lambda n: "a" * n,
-    "digits": lambda n: "0" * (n - 1) + "x",
-    "short words": lambda n: ("ab cde " * n)[:n],
-    "letters": lambda n: ("a " * n)[:n],
-    "hyphens": lambda n: ("a-b-c-d-e-f-g-h-i-j-k-l-m-n-o-p-q-r-s-t-u-v-w-x-y-z-" * n)[:n],
-    "dots": lambda n: ("a." * n)[:n],
-    "ampersands": lambda n: "&" * n,
-    "brackets": lambda n: "(" * n,
-    "blanks": lambda n: "x" + " " * (n - 2) + "x",
-    "forty letters": lambda n: " ".join(chr(97 + place % 26) * 30 + "qwertyuiop" for place in range(n // 40))[:n],
-    "twenty letters": lambda n: " ".join(chr(97 + place % 26) * 12 + "qwertyui" for place in range(n // 20))[:n],
-    "numbers": lambda n: ("53-0196605 " * n)[:n],
-    "marks": lambda n: "a" + "\u0301" * (n - 1),
-    "emoji": lambda n: "\U0001f600" * n,
-    "ligatures": lambda n: "\ufdfa" * n,  # one sign, eighteen letters
-    "hangul": lambda n: "\ud7a3" * n,
-    "han": lambda n: "\u4e2d" * n,
-    "thai": lambda n: "\u0e01\u0e02\u0e04" * (n // 3),
-    "mixed": lambda n: ("a\u0431\u05e2\u4e2d\u0e2d" * n)[:n],
-    "weights": lambda n: "a;q=0.1," * (n // 8),
-    "host": lambda n: "a@" + "a." * (n // 2 - 2) + "a",
-}
 
 
 def _search(typed: str) -> int:

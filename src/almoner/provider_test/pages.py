@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.platform.database.transactions import Database
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, is_same_origin
 from almoner.platform.pages.rendering import PageRenderer
@@ -22,8 +23,6 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _FORM_TARGETS: Final = ("https:", "http:")
 """Where the card form may lead: the merchant's return address may send the donor on to a site unknown here."""
-
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 12, "max_part_size": 4096}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class PaymentPages:
             return self._unknown(request)
         if payment.status != "open":
             return self._onwards(payment)
-        posted = await request.form(**_MAX_FORM)
+        posted = await read_form(request)
         if not self._trusted(request, payment, posted):
             return self._card_form(payment, status=403, notice="till.again")
         typed = CardForm(
@@ -98,7 +97,7 @@ class PaymentPages:
         payment = await self._payment(request)
         if payment is None:
             return self._unknown(request)
-        posted = await request.form(**_MAX_FORM)
+        posted = await read_form(request)
         if not self._trusted(request, payment, posted):
             return self._bank(payment, status=403) if payment.status == "processing" else self._onwards(payment)
         async with self.database.write() as tx:

@@ -15,6 +15,8 @@ from almoner.platform.audit.log import Actor
 
 SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 200
+_MAX_TYPED: Final = 2048
+"""Of a password before it is normalised, which makes it shorter."""
 _LEAST_DIFFERENT: Final = 5
 _TOLD_NAME: Final = 4
 """A userName of fewer characters may be in a password: it is in many words."""
@@ -121,6 +123,8 @@ def normalise_password(password: str) -> str:
         password.encode()
     except UnicodeEncodeError:
         raise PasswordTooWeak("The password contains characters that are not valid") from None
+    if len(password) > _MAX_TYPED:
+        return password  # nobody's: to order the marks on one letter takes the square of their number
     return unicodedata.normalize("NFKC", password)
 
 

@@ -17,6 +17,8 @@ MEMBER_ROLES: Final[tuple[MemberRole, ...]] = ("owner", "developer", "reviewer",
 OPERATOR_ROLES: Final[tuple[OperatorRole, ...]] = ("reviewer", "finance", "administrator")
 
 LONGEST_NAME: Final = 255
+MAX_TYPED_NAME: Final = 2048
+"""A longer text is nobody's userName, however it is written: to fold it takes the square of its length."""
 """Characters of a userName."""
 
 Profile = Mapping[str, Any]

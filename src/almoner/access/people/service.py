@@ -5,7 +5,16 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.access.people import store
-from almoner.access.people.domain import LONGEST_NAME, NoSuchPerson, Person, Profile, Realm, Role, UserNameTaken
+from almoner.access.people.domain import (
+    LONGEST_NAME,
+    MAX_TYPED_NAME,
+    NoSuchPerson,
+    Person,
+    Profile,
+    Realm,
+    Role,
+    UserNameTaken,
+)
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
@@ -40,6 +49,8 @@ async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUI
 
 async def find_by_user_name(tx: Tx, realm: Realm, user_name: str) -> Person | None:
     """The person who signs in with this name, whatever its case, active or not."""
+    if len(user_name) > MAX_TYPED_NAME:
+        return None
     return await store.find_by_user_name(tx, realm, user_name)
 
 

@@ -178,5 +178,5 @@ def parse_json_response(answer: OutboundResponse) -> Mapping[str, Any]:
         raise unreachable_error("the response is too large")
     try:
         return msgspec.json.decode(answer.body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise unreachable_error("the response is not a JSON object") from error

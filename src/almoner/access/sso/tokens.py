@@ -68,7 +68,7 @@ def verify_id_token(
         claims.validate(now=int(real_now.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
     except InvalidKeyIdError as error:
         raise UnknownSigningKey from error
-    except (JoseError, ValueError, TypeError, AttributeError) as error:
+    except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
         raise SsoRefused(
             SsoRefusalReason.TOKEN,

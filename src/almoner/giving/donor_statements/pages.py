@@ -22,6 +22,7 @@ from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
@@ -30,7 +31,6 @@ from almoner.platform.pages.server_error import ServerErrorResponse
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = int(domain.LINK_LIFETIME.total_seconds())
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 5, "max_part_size": 1024}
 
 
 class StatementPages:
@@ -70,7 +70,7 @@ class StatementPages:
     async def request_link(self, request: Request) -> Response:
         """Have the link mailed to the address of the gift."""
         donation_id, visit = self._gift(request)
-        form = await request.form(**_MAX_FORM)
+        form = await read_form(request)
         if not link_sessions.is_same_origin(request, self._origin) or not visit.matches_csrf_token(
             form.get(CSRF_FIELD)
         ):

@@ -17,13 +17,13 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.pages import link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.error_pages import not_found_routes
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 2048}
 
 
 class LinkedPages:
@@ -101,6 +101,6 @@ class LinkedPages:
 
     async def _posted(self, request: Request, visit: LinkSession) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
-        form = await request.form(**_MAX_FORM)
+        form = await read_form(request)
         ours = link_sessions.is_same_origin(request, self._origin) and visit.matches_csrf_token(form.get(CSRF_FIELD))
         return form if ours else None

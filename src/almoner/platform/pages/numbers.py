@@ -10,6 +10,8 @@ from babel import Locale, numbers
 
 from almoner.kit import money
 
+_MAX_TYPED: Final = 200
+"""Longer than any amount with its currency: to order the marks on one letter takes the square of their number."""
 _SPACES: Final = " \u00a0\u202f\u2009"
 _APOSTROPHES: Final = "'\u2019"
 _INVISIBLE: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u2066\u2067\u2068\u2069\ufeff"))
@@ -43,6 +45,8 @@ def parse_amount(typed: str, currency: str, locale: Locale) -> int | AmountProbl
     behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might
     group them.
     """
+    if len(typed) > _MAX_TYPED:
+        return AmountProblem.NOT_A_NUMBER
     text = unicodedata.normalize("NFC", typed).translate(_INVISIBLE | _WIDE).strip()
     text = _without_currency(text, currency, locale)
     if not text:

@@ -19,6 +19,7 @@ from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
@@ -34,7 +35,6 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 _CODE: Final = "confirm-code"
 """Purpose of the visit of a browser that came without the link: it may type the code."""
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 1024}
 _PROBLEMS: Final = {
     CodeCheckResult.MISSING: "give.code.problem.missing",
     CodeCheckResult.WRONG: "give.code.problem.wrong",
@@ -184,7 +184,7 @@ class AgentPages:
 
     async def _posted(self, request: Request, visit: LinkSession | None) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
-        form = await request.form(**_MAX_FORM)
+        form = await read_form(request)
         ours = (
             visit is not None
             and link_sessions.is_same_origin(request, self._origin)

@@ -26,7 +26,7 @@ from almoner.access.credentials.domain import (
     is_storable_text,
 )
 from almoner.access.credentials.store import AttemptSlot
-from almoner.access.people.domain import Person, Realm
+from almoner.access.people.domain import MAX_TYPED_NAME, Person, Realm
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.outbound.addresses import client_network, wider_client_network
@@ -144,9 +144,8 @@ def _source_key(source: AttemptSource) -> str:
 
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
-    folded = (
-        await store.casefold_name(tx, ALL_PARTNERS, user_name.strip()) if is_storable_text(user_name) else user_name
-    )
+    readable = is_storable_text(user_name) and len(user_name) <= MAX_TYPED_NAME
+    folded = await store.casefold_name(tx, ALL_PARTNERS, user_name.strip()) if readable else user_name
     if person is not None:
         return _person_hash(tx.vault, person)
     return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))

@@ -35,7 +35,7 @@ _NAME: Final = "Almoner"
 _TIMEOUT_MS: Final = int(CHALLENGE_LIFETIME.total_seconds() * 1000)
 _VERIFIED: Final = UserVerificationRequirement.REQUIRED
 # What the parsers of the library let through of broken input, besides errors of their own.
-_BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError)
+_BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
 def registration_options(party: str, person: Person, challenge: bytes, known: Sequence[bytes]) -> str:

@@ -30,7 +30,7 @@ from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
-from almoner.platform.pages import link_sessions
+from almoner.platform.pages import forms, link_sessions
 from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
@@ -39,7 +39,6 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back later types again
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 20, "max_part_size": 8192}
 
 
 class HasViews(Protocol):
@@ -163,7 +162,7 @@ class DonationPages:
 
     async def read_form(self, opened: OpenedSession) -> FormData | None:
         """The posted form; None when it is not one of ours that this browser was given (H2)."""
-        form = await opened.request.form(**_MAX_FORM)
+        form = await forms.read_form(opened.request)
         ours = link_sessions.is_same_origin(opened.request, self._origin) and opened.visit.matches_csrf_token(
             form.get(CSRF_FIELD)
         )

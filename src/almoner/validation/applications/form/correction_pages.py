@@ -10,13 +10,14 @@ from starlette.routing import Route
 from almoner.kit.errors import NotFound
 from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.form import drafts, service
 from almoner.validation.applications.form.form_session import redirect_to, render_errors
 from almoner.validation.applications.form.notifications import notify_applicant
-from almoner.validation.applications.form.status_session import MAX_FORM, StatusPagesBase, StatusVisit
+from almoner.validation.applications.form.status_session import StatusPagesBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.applications.submissions import service as submissions
@@ -50,7 +51,7 @@ class CorrectionPages(StatusPagesBase):
         who would make the application their own (decision 0063).
         """
         seen = await self.load_visit_for_post(request)
-        form = await request.form(**MAX_FORM)
+        form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         if not seen.sender:
             raise NotFound
@@ -95,7 +96,7 @@ class CorrectionPages(StatusPagesBase):
     async def correct_registry_number(self, request: Request) -> Response:
         """Look another number or register up."""
         seen = await self.load_visit_for_post(request)
-        form = await request.form(**MAX_FORM)
+        form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         given = {name: clean_text(str(form.get(name, ""))) for name in ("registry", "number")}
         async with self.db.read() as tx:

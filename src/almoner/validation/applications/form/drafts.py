@@ -29,6 +29,7 @@ DAY: Final = timedelta(days=1)
 """Mails to one address in a day, whatever invites they are of."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}([.,]\d{1,6})?")
+_MAX_NUMBER: Final = 100
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """A thousand in one language, a number with three decimals in another: nobody guesses which."""
 
@@ -204,6 +205,8 @@ def accepts_unlisted_nonprofits(configuration: Configuration) -> bool:
 
 def parse_number(text: str) -> int | float | None:
     """The number that was typed, in any script's digits, with a point or a comma; None for anything else."""
+    if len(text) > _MAX_NUMBER:
+        return None
     plain = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in unicodedata.normalize("NFKC", text))
     plain = plain.replace("\u066b", ".").replace("\u2212", "-").strip()
     if _NUMBER.fullmatch(plain) is None or _THOUSANDS.fullmatch(plain):

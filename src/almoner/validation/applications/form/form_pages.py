@@ -31,6 +31,8 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
+_MAX_QUESTIONS_BYTES: Final = 2 * 1024 * 1024
+"""All answers at their longest, each sign as the twelve bytes that a browser makes of four."""
 _COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, to be told that it has expired
 
 
@@ -185,7 +187,8 @@ class FormPages(FormPagesBase):
         opened = await self._at(request, "questions")
         if request.method == "GET":
             return self.views.questions_page(opened.form_context, opened.application.draft.answers or {})
-        form, fields = await self.read_form(opened), opened.application.configuration.partner_fields
+        fields = opened.application.configuration.partner_fields
+        form = await self.read_form(opened, _MAX_QUESTIONS_BYTES)
         given = {field.id: _text(form, f"q-{field.id}", lines=field.kind == "long_text") for field in fields}
         if problems := drafts.answer_problems(fields, given):
             return self.views.questions_page(opened.form_context, given, problems)

@@ -11,15 +11,15 @@ from typing import Final, Literal, TypeVar
 from uuid import UUID
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.pages import link_sessions
+from almoner.platform.pages.forms import MAX_FORM_BYTES, read_form
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
@@ -31,7 +31,7 @@ from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.form.submit import BY_FORM, LINK_PAGE, RESUBMIT_WINDOW, STATUS_PAGE
 from almoner.validation.applications.invites.domain import PAGE, InviteExpired, InviteInvalidState
 
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 60, "max_part_size": 65_536}
+_RETRY_SECONDS: Final = "10"
 _SENDER_COOKIE_LIFETIME: Final = timedelta(days=7)
 _RESEND_COOKIE_LIFETIME: Final = timedelta(hours=1)
 """How long a browser may see the page of what it has sent, and may ask for the link of that page."""
@@ -105,8 +105,10 @@ def render_errors(handler: Handler[P]) -> Handler[P]:
             return self.redirect_to_resend_page(request, ended.submission_id, "ended")
         except InvalidFormPost:
             return self.message_page(request, "again", 403, "lock")
-        except HTTPException as refused:  # a form that cannot be read: too many fields, too large a part, cut off
-            return self.message_page(request, "again", refused.status_code, "lock")
+        except ServiceUnavailable:  # too many files wait to be checked
+            response = self.message_page(request, "broken", 503, "clock")
+            response.headers["Retry-After"] = _RETRY_SECONDS
+            return response
         except Exception as error:  # noqa: BLE001 (answered as a page, then raised for the log)
             return ServerErrorResponse(self.message_page(request, "broken", 500, "info"), error)
 
@@ -156,10 +158,7 @@ class FormPagesBase:
         if request.method != "POST" or not request.url.path.endswith("/review"):
             return False
         visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, request.path_params["id"])
-        try:
-            form = await request.form(**_MAX_FORM)
-        except HTTPException:
-            return False
+        form = await read_form(request)
         return (
             visit is not None
             and link_sessions.is_same_origin(request, self._origin)
@@ -216,9 +215,9 @@ class FormPagesBase:
         language = self.views.pages.language(application.language)
         return FormContext(application, f"/{PAGE}/{name}", visit.csrf, language)
 
-    async def read_form(self, opened: FormRequest) -> FormData:
+    async def read_form(self, opened: FormRequest, most_bytes: int = MAX_FORM_BYTES) -> FormData:
         """The posted form. Raises InvalidFormPost."""
-        form = await opened.request.form(**_MAX_FORM)
+        form = await read_form(opened.request, most_bytes)
         self.ensure_csrf(opened, form.get(CSRF_FIELD))
         return form
 

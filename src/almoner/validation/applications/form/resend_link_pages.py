@@ -1,6 +1,6 @@
 """The page from which an applicant has the link to the application mailed anew; it shows nothing of the application."""
 
-from typing import Final, Literal
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,13 +11,12 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.pages import link_sessions
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.validation.applications.form import notifications, status_views
 from almoner.validation.applications.form.form_session import FormPagesBase, InvalidFormPost, redirect_to, render_errors
 from almoner.validation.applications.form.submit import LINK_PAGE, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
-
-_MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 16_384}
 
 
 class ResendLinkPages(FormPagesBase):
@@ -39,7 +38,7 @@ class ResendLinkPages(FormPagesBase):
             request.state.language = await status_views.application_language_of(tx, found)
         if request.method == "GET":
             return self._page(request, visit.csrf, "sent" if request.query_params.get("did") == "sent" else None)
-        form = await request.form(**_MAX_FORM)
+        form = await read_form(request)
         if not (link_sessions.is_same_origin(request, self._origin) and visit.matches_csrf_token(form.get(CSRF_FIELD))):
             raise InvalidFormPost
         async with self.db.write() as tx:

@@ -16,6 +16,7 @@ from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload
 from almoner.platform.pages import link_sessions
+from almoner.platform.pages.forms import read_form
 from almoner.platform.pages.link_sessions import CSRF_FIELD
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.agents import service as agents
@@ -25,7 +26,7 @@ from almoner.validation.applications.form.correction_pages import CorrectionPage
 from almoner.validation.applications.form.form_documents import document_kind_of, receive_upload, upload_problem_key
 from almoner.validation.applications.form.form_session import LinkExpired, redirect_to, render_errors
 from almoner.validation.applications.form.resend_link_pages import ResendLinkPages
-from almoner.validation.applications.form.status_session import MAX_FORM, StatusPagesBase, StatusVisit
+from almoner.validation.applications.form.status_session import StatusPagesBase, StatusVisit
 from almoner.validation.applications.form.submit import STATUS_PAGE
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind
@@ -90,7 +91,7 @@ class StatusPages(StatusPagesBase):
     async def submit_appeal(self, request: Request) -> Response:
         """Ask for a second look."""
         seen = await self.load_visit_for_post(request)
-        form = await request.form(**MAX_FORM)
+        form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         text = clean_text(str(form.get("text", "")), lines=True)
         if (problem := status.appeal_text_problem(text)) is not None:
@@ -110,7 +111,7 @@ class StatusPages(StatusPagesBase):
     async def choose_language(self, request: Request) -> Response:
         """The language of the page, and of the mails from now on."""
         seen = await self.load_visit_for_post(request)
-        form = await request.form(**MAX_FORM)
+        form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
         chosen = view_models.find_offered_language(
             str(form.get("language", "")), self.views.pages.catalogues.offered_languages

@@ -22,7 +22,6 @@ from almoner.validation.applications.form.status_views import ApplicationStatus,
 from almoner.validation.applications.form.submit import BY_FORM, LINK_LIFETIME, STATUS_PAGE
 from almoner.validation.applications.submissions import service as submissions
 
-MAX_FORM: Final = {"max_files": 0, "max_fields": 10, "max_part_size": 65_536}
 _PURPOSES: Final = (STATUS_PAGE, BY_FORM)
 _NOTICES: Final = {
     "added": "apply.documents.added",

@@ -1,0 +1,39 @@
+"""What browsers post to a page, read up to a limit: what is longer is nobody's form, and no form costs more to read."""
+
+import asyncio
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+
+from almoner.kit.errors import ContentTooLarge
+from almoner.platform.http.requests import read_limited_body
+
+MAX_FORM_BYTES: Final = 64 * 1024
+_MAX_FIELDS: Final = 60
+_QUICK_BYTES: Final = 64 * 1024
+"""More than these take the loop some milliseconds to decode."""
+
+
+async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormData:
+    """The posted fields; none where the body is longer, of too many fields or no form, as nobody's token is in it."""
+    known: FormData | None = getattr(request.state, "form", None)
+    if known is not None:
+        return known
+    media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    form = FormData()
+    if media_type == "application/x-www-form-urlencoded":
+        try:
+            body = await read_limited_body(request.receive, request.headers, most_bytes)
+            form = await asyncio.to_thread(_decode, body) if len(body) > _QUICK_BYTES else _decode(body)
+        except (ContentTooLarge, ValueError):
+            form = FormData()
+    request.state.form = form
+    return form
+
+
+def _decode(body: bytes) -> FormData:
+    text = body.decode("utf-8", "replace")
+    fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)]
+    return FormData(fields)
