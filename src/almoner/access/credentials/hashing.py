@@ -29,6 +29,9 @@ MAX_QUEUED: Final = 60
 MAX_QUEUED_STRANGERS: Final = 40
 """So many of them for who is not known: a flood of names keeps nobody out who was here before, or has a link."""
 
+MAX_WAIT_SECONDS: Final = 10.0
+"""However slow the machine is: who asked has gone by then."""
+
 _threads: Final = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="argon2")
 
 
@@ -51,7 +54,10 @@ class _Queue:
             raise SignInOverloaded
         self.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(_threads, work)
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
+                return await asyncio.get_running_loop().run_in_executor(_threads, work)
+        except TimeoutError:
+            raise SignInOverloaded from None
         finally:
             self.waiting -= 1
 

@@ -13,13 +13,17 @@ from datetime import datetime
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 import msgspec
 from anyascii import anyascii
 
+from almoner.platform.waiting import WaitingLine
+
 FONTS: Final = Path(__file__).parent / "fonts"
+
+_MAX_WAITING: Final = 100
+_MAX_WAIT_SECONDS: Final = 30.0
 
 _LONG: Final = re.compile(r"\S{44}(?=\S)")
 """Longer than any identifier and any word that fits a line: it may be broken there."""
@@ -38,11 +42,17 @@ class PdfRenderer:
         self._template = template.read_bytes()
         fonts = typst.Fonts(include_system_fonts=False, include_embedded_fonts=True, font_paths=[FONTS])
         self._compiler = typst.Compiler(root=template.parent, font_paths=fonts, ignore_system_fonts=True)
-        self._lock = Lock()  # the compiler refuses a second caller
+        self._line = WaitingLine(
+            1, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
+        )  # the compiler refuses a second caller
 
     async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
-        """The document. ``facts`` are made printable, ``links`` stay as they are, ``at`` is the moment it is of."""
-        return await asyncio.to_thread(self._print, facts, links, at)
+        """The document. ``facts`` are made printable, ``links`` stay as they are, ``at`` is the moment it is of.
+
+        Raises ServiceUnavailable when too many wait.
+        """
+        async with self._line.turn():
+            return await asyncio.to_thread(self._print, facts, links, at)
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         try:
@@ -53,14 +63,13 @@ class PdfRenderer:
             return self._compiled(_map_texts({**facts, "rewritten": True}, _without_marks), links, at)
 
     def _compiled(self, facts: object, links: Mapping[str, str], at: datetime) -> bytes:
-        with self._lock:
-            made = self._compiler.compile(
-                self._template,
-                format="pdf",
-                sys_inputs={"facts": _json(facts), "links": _json(links)},
-                pdf_standards=["a-3a", "ua-1"],
-                timestamp=int(at.timestamp()),
-            )
+        made = self._compiler.compile(
+            self._template,
+            format="pdf",
+            sys_inputs={"facts": _json(facts), "links": _json(links)},
+            pdf_standards=["a-3a", "ua-1"],
+            timestamp=int(at.timestamp()),
+        )
         assert isinstance(made, bytes), "a PDF without an output file is one piece of bytes"
         return made
 

@@ -200,7 +200,7 @@ async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> ScreeningResult:
     before = await store.list_matches(tx, ALL_PARTNERS, stored.id)
-    hits = {(hit.list, hit.entry_key): hit for hit in lists.find_hits(stored.asked)}
+    hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored.asked)}
     found = {(match.list, match.entry_key): _updated_match(match, lists, stored, hits) for match in before}
     changed = False
     for match in before:

@@ -4,7 +4,6 @@ The server itself parses nothing. The fork server is started with the first file
 5 ms, a new Python with the parsers takes 200 ms of a processor (docs/evidence/uploads.md).
 """
 
-import asyncio
 import json
 import os
 import select
@@ -24,9 +23,13 @@ import almoner
 from almoner.platform.files.uploads.files import CheckedFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.jobs.sidecar import run_in_detached_thread
+from almoner.platform.waiting import WaitingLine
 
 AT_ONCE: Final = 2
 """Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
+MAX_WAITING: Final = 30
+MAX_WAIT_SECONDS: Final = 30.0
+"""What is above is told to come again: its file is on our disk meanwhile."""
 
 _PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
 _START_SECONDS: Final = 30.0
@@ -48,7 +51,7 @@ class Checker:
     """Checks files in children, a few at once. ``reported`` hears how each one ended and after how many seconds."""
 
     def __init__(self, reported: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._line = WaitingLine(AT_ONCE, most=MAX_WAITING, seconds=MAX_WAIT_SECONDS)
         self._fork_server = _ForkServer()
         self._reported = reported
 
@@ -64,9 +67,9 @@ class Checker:
     ) -> CheckedFile:
         """Read a file in a child; what it is, images written anew. ``declared``: the media type that it must be of.
 
-        Raises FiletypeNotSupported.
+        Raises FiletypeNotSupported, ServiceUnavailable.
         """
-        async with self._turn:
+        async with self._line.turn():
             started = monotonic()
             target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
             stored = None

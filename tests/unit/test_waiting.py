@@ -1,0 +1,51 @@
+"""Work of which so much is done at once has a line that is as long as it may be, and nobody waits longer."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from almoner.kit.errors import ServiceUnavailable
+from almoner.platform.waiting import WaitingLine
+from tests.support.eventually import eventually
+
+
+async def test_so_many_work_so_many_wait_and_the_next_is_refused_at_once() -> None:
+    line = WaitingLine(2, most=3, seconds=60)
+    done: list[int] = []
+
+    async def work(number: int) -> None:
+        async with line.turn():
+            done.append(number)
+
+    async with AsyncExitStack() as working:
+        for _ in range(2):
+            await working.enter_async_context(line.turn())
+        waiting = [asyncio.create_task(work(number)) for number in range(3)]
+        await eventually(lambda: line.waiting == 3)
+        with pytest.raises(ServiceUnavailable):
+            await work(4)
+        assert done == []
+    await asyncio.gather(*waiting)
+    assert (done, line.waiting) == ([0, 1, 2], 0)
+
+
+async def test_who_waits_too_long_is_refused_and_keeps_no_place() -> None:
+    line = WaitingLine(1, most=3, seconds=0.01)
+    async with line.turn():
+        with pytest.raises(ServiceUnavailable):
+            async with line.turn():
+                raise AssertionError("somebody else is at work")
+    assert line.waiting == 0
+    async with line.turn():
+        pass
+
+
+async def test_who_leaves_while_waiting_keeps_no_place() -> None:
+    line = WaitingLine(1, most=1, seconds=60)
+    async with line.turn():
+        gone = asyncio.create_task(line.turn().__aenter__())
+        await eventually(lambda: line.waiting == 1)
+        gone.cancel()
+        await asyncio.wait([gone])
+        assert line.waiting == 0
