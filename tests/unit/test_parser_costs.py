@@ -4,104 +4,19 @@ Lines of ours are counted in ``test_bounded_work``; here is the time of what is 
 numbers, Unicode tables, codecs.
 """
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import Final
 
 import pytest
-from babel import Locale
-from scim2_models import SCIMException
 
-from almoner.access import guard
-from almoner.access.credentials import domain as credentials
-from almoner.access.credentials.service import webauthn
-from almoner.access.operators import domain as operators
-from almoner.kit import email as emails
-from almoner.kit import ids, iso11649, scripts, text, time, web
-from almoner.kit import language as languages
-from almoner.kit.errors import Problem
-from almoner.nonprofits.organisations import normalisation
-from almoner.nonprofits.registries import identifiers, number_formats
-from almoner.nonprofits.registries.domain import possible_number_keys
-from almoner.platform import idempotency
-from almoner.platform.crypto import Vault
-from almoner.platform.http import negotiation
-from almoner.platform.http.paging import Cursors
-from almoner.platform.outbound import addresses
-from almoner.platform.outbound.addresses import AddressRefused
-from almoner.platform.pages import colours, numbers, pdf
-from almoner.screening.matching import service as matching
-from almoner.screening.screenings import indexing
-from almoner.validation.applications.form import drafts
-from almoner.webhooks.deliveries import domain as deliveries
 from tests.support import costs
 from tests.support.hostile_text import SHAPES
-from tests.unit.test_scim_filters import translated
-
-NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
-VAULT: Final = Vault(os.urandom(32))
-CURSORS: Final = Cursors(VAULT, None, "donations", [])
-LANGUAGES: Final = [Locale.parse(tag) for tag in ("en", "de", "ar", "hi", "fr_CH")]
-_REFUSALS: Final = (ValueError, Problem, SCIMException, AddressRefused, credentials.PasskeyRefused)
-
-HEAD, FORM, LINE = 16_000, 64_000, 500
-"""Of a request's head, of a form, of a field whose length is checked before it is read."""
-
-PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
-    "typed": (FORM, text.clean_text),
-    "typed lines": (FORM, lambda typed: text.clean_text(typed, lines=True)),
-    "hidden": (LINE, text.hidden_characters),
-    "links in mail": (5000, text.defuse_links),
-    "one line": (5000, text.to_one_line),
-    "scripts": (LINE, scripts.scripts_of),
-    "email": (FORM, emails.is_email_address),
-    "web address": (FORM, web.is_web_address),
-    "moment": (HEAD, time.parse_day_or_moment),
-    "id": (HEAD, lambda typed: ids.Ids(sandbox=False).parse("donation", "donation_" + typed)),
-    "language tag": (HEAD, languages.is_language_tag),
-    "Accept-Language": (HEAD, lambda typed: languages.negotiate_language(typed, ["en", "fr", "pt-BR"])),
-    "Accept": (HEAD, lambda typed: negotiation.negotiate_media_type(typed, ["application/json", "application/pdf"])),
-    "Authorization": (HEAD, guard.read_authorization),
-    "Basic": (HEAD, lambda typed: guard.read_authorization("Basic " + typed)),
-    "Idempotency-Key": (HEAD, lambda typed: idempotency.read_idempotency_key({idempotency.HEADER: typed})),
-    "Retry-After": (HEAD, lambda typed: deliveries.parse_retry_after(typed, NOW)),
-    "cursor": (LINE, CURSORS.decode),
-    "page token": (HEAD, lambda typed: VAULT.read_page_token("give", typed)),
-    "amount": (FORM, lambda typed: [numbers.parse_amount(typed, "GBP", locale) for locale in LANGUAGES]),
-    "number": (FORM, drafts.parse_number),
-    "colour": (HEAD, colours.parse_colour),
-    "one-time code": (FORM, credentials.parse_one_time_code),
-    "recovery code": (FORM, credentials.parse_recovery_code),
-    "passkey's name": (FORM, credentials.clean_passkey_name),
-    "passkey": (FORM, webauthn.parse_authentication),
-    "token's name": (FORM, operators.parse_token_name),
-    "webhook address": (2048, lambda typed: addresses.parse_target.__wrapped__(typed, addresses.PUBLIC_ONLY)),
-    "client": (HEAD, addresses.client_network),
-    "search": (LINE, normalisation.SearchQuery.parse),
-    "list filter": (LINE, normalisation.extract_search_terms),
-    "number keys": (LINE, lambda typed: [*possible_number_keys(typed)]),
-    "registry numbers": (
-        255, lambda typed: [number_formats.parse_number_key(code, typed) for code in number_formats.NUMBER_FORMATS]
-    ),
-    "registry identifiers": (
-        255, lambda typed: [identifiers.check_identifier(code, typed) for code in number_formats.NUMBER_FORMATS]
-    ),
-    "org-id": (LINE, number_formats.parse_org_id),
-    "name against a name": (
-        LINE, lambda typed: matching.compare_names(matching.prepare_name(typed), matching.prepare_name(typed[::-1]))
-    ),
-    "identifier on a list": (LINE, indexing.normalise_identifier),
-    "reference": (LINE, iso11649.find_references),
-    "printed": (4000, pdf.to_printable),
-    "SCIM filter": (HEAD, translated),
-}  # fmt: skip
+from tests.support.parsers import PARSERS, REFUSALS
 
 
 def _work(parse: Callable[[str], object], typed: str) -> Callable[[], None]:
     def work() -> None:
-        with suppress(*_REFUSALS):
+        with suppress(*REFUSALS):
             parse(typed)
 
     return work

@@ -1,0 +1,96 @@
+"""Looks for the input that costs a parser most: ``python -m tests.fuzz.maximise NAME SECONDS SEED``.
+
+atheris leads its inputs to code that none reached before. Each doubling of the time that a parser takes reaches such
+code here, so that it keeps what costs more and goes on from there. It ends with status 1 and the input above the
+budget, or with an error that is no refusal; else the last line with a time says the most that was seen.
+"""
+
+import sys
+from contextlib import suppress
+from tempfile import gettempdir
+from time import thread_time
+from typing import Final
+
+import atheris
+
+with atheris.instrument_imports(include=["almoner"]):
+    from tests.support.parsers import PARSERS, REFUSALS
+
+from tests.support import costs
+
+_PIECES: Final = [
+    *map(chr, range(32, 127)),
+    *"\0\t\n\r\u00a0\u00ad\u00df\u0130\u0301\u0323\u0345\u0431\u05e2\u0661\u066b\u0e01\u200d\u200b\u2028\u202e\u3000",
+    *"\u4e2d\ud7a3\u1100\u1161\ufdfa\ufb03\uff11\U0001f600\U0001d7d8",
+    *(
+        "foundation",
+        "the ",
+        "xn--",
+        "not (",
+        ' eq "a"',
+        " and ",
+        ";q=0.1",
+        "https://",
+        "%41",
+        "1e9",
+        "RF18",
+        "GB29NWBK",
+    ),
+]
+"""What a byte of the fuzzer stands for: so few bytes make marks, scripts and words."""
+_STEPS: Final = 24
+_SLOWED: Final = 10
+"""Times as long as without the counters of atheris, which are in every line of ours."""
+
+
+@atheris.instrument_func
+def _reach(step: int) -> int:
+    """One branch more for each step."""
+    if step <= 0:
+        return 0
+    return 1 + _reach(step - 1) if step % 2 else 2 + _reach(step - 1)
+
+
+class _Target:
+    """Runs one parser; ``worst`` is the longest time."""
+
+    def __init__(self, name: str) -> None:
+        self._longest, self._parse = PARSERS[name]
+        self.worst = 0.0
+        self._seconds("St Mary's 2nd Church of 53-0196605")  # what is read once, on first use
+
+    def __call__(self, data: bytes) -> None:
+        # What fuzzers make is short: said again and again up to the longest, it says what is not linear.
+        unit = "".join(_PIECES[byte % len(_PIECES)] for byte in data) or "a"
+        text = (unit * (self._longest // len(unit) + 1))[: self._longest]
+        for typed in (unit[: self._longest], text):
+            self._measure(typed)
+
+    def _measure(self, typed: str) -> None:
+        taken = self._seconds(typed)
+        if taken > costs.PAGE_SECONDS * _SLOWED:
+            taken = min(taken, self._seconds(typed), self._seconds(typed))
+            assert taken <= costs.PAGE_SECONDS * _SLOWED, f"{taken:.3f} s for {typed[:200]!r}"
+        if taken > self.worst:
+            self.worst = taken
+            print(f"{taken * 1000:.1f} ms {typed[:40]!r}", flush=True)  # the fuzzer ends without a word of ours
+        _reach(min(_STEPS, int(taken * 1e6).bit_length()))
+
+    def _seconds(self, typed: str) -> float:
+        began = thread_time()
+        with suppress(*REFUSALS):
+            self._parse(typed)
+        return thread_time() - began
+
+
+def main() -> None:
+    """Run for so many seconds."""
+    name, seconds, seed = sys.argv[1:4]
+    options = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=64", "-verbosity=0"]
+    options.append(f"-artifact_prefix={gettempdir()}/")  # what is too slow is in the last words, too
+    atheris.Setup([sys.argv[0], *options], _Target(name).__call__)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
