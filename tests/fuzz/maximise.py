@@ -1,11 +1,12 @@
 """Looks for the input that costs a parser most: ``python -m tests.fuzz.maximise NAME SECONDS SEED``.
 
-atheris leads its inputs to code that none reached before. Each doubling of the time that a parser takes reaches such
-code here, so that it keeps what costs more and goes on from there. It ends with status 1 and the input above the
+atheris keeps inputs that reach code which none reached before, or twice as often. A function is called here as often
+as the parser took time, so that it keeps what costs more and goes on from there. It fails with the input above the
 budget, or with an error that is no refusal; else the last line with a time says the most that was seen.
 """
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from tempfile import gettempdir
 from time import thread_time
@@ -38,17 +39,17 @@ _PIECES: Final = [
     ),
 ]
 """What a byte of the fuzzer stands for: so few bytes make marks, scripts and words."""
-_STEPS: Final = 24
+_LEAST_SECONDS: Final = 0.0002
+_MOST_STEPS: Final = 128
 _SLOWED: Final = 10
 """Times as long as without the counters of atheris, which are in every line of ours."""
 
 
-@atheris.instrument_func
-def _reach(step: int) -> int:
-    """One branch more for each step."""
-    if step <= 0:
-        return 0
-    return 1 + _reach(step - 1) if step % 2 else 2 + _reach(step - 1)
+def _step() -> None:
+    """Called for each bit of time: the fuzzer tells 1, 2, 3, 4, 8 ... 128 calls of a function apart."""
+
+
+_counted: Final[Callable[[], None]] = atheris.instrument_func(_step)
 
 
 class _Target:
@@ -74,7 +75,8 @@ class _Target:
         if taken > self.worst:
             self.worst = taken
             print(f"{taken * 1000:.1f} ms {typed[:40]!r}", flush=True)  # the fuzzer ends without a word of ours
-        _reach(min(_STEPS, int(taken * 1e6).bit_length()))
+        for _ in range(min(_MOST_STEPS, int(taken / _LEAST_SECONDS))):
+            _counted()
 
     def _seconds(self, typed: str) -> float:
         began = thread_time()

@@ -1,0 +1,87 @@
+"""Calls of every declared endpoint with hostile texts in each of its free parameters and members; hostile bodies."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from almoner.platform.http.endpoints import Endpoint
+from almoner.platform.http.requests import MAX_JSON_VALUES
+from tests.support.hostile_text import SHAPES
+from tests.support.service import Service, Tenant
+
+LONGEST_TARGET: Final = 16_000
+"""Characters of an address, of which a server takes no more (platform.http)."""
+UNBOUNDED: Final = 20_000
+"""For members without a declared length."""
+ONE_BY_ONE: Final = ("one word", "digits", "hyphens", "letters", "brackets", "blanks", "ligatures", "mixed", "host")
+"""Shapes of a member that is the only hostile one: the others let it through to what is done with it."""
+
+BODIES: Final[dict[str, Callable[[int], str]]] = {
+    "lists in lists": lambda n: "[" * n,
+    "objects in objects": lambda n: '{"a":' * (n // 5),
+    "lists": lambda n: "[" + "[]," * (n // 3 - 2) + "[]]",
+    "metadata": lambda n: '{"metadata":{' + ",".join(f'"{at:06x}":1' for at in range((n - 20) // 11)) + "}}",
+    "NUL": lambda n: '{"a":["' + '\\u0000","' * ((n - 20) // 9) + '"]}',
+    "digits": lambda n: '{"amount":' + "9" * (n - 11) + "}",
+    "exponent": lambda n: '{"amount":1e' + "9" * (n - 14) + ',"lat":NaN}',
+    "accents": lambda n: '{"name":"' + "\\u0301" * ((n - 12) // 6) + '"}',
+    "text": lambda n: '{"name":"' + "\u00e9" * ((n - 12) // 2) + '"}',
+    "few": lambda n: '{"metadata":[' + "{}," * min(n // 3 - 10, MAX_JSON_VALUES // 2 - 20) + "{}]}",
+}
+
+
+def address(service: Service, endpoint: Endpoint) -> str:
+    """Of a record that is not there; texts in the path are hostile."""
+    path = endpoint.path
+    for name, mark in endpoint.path_parameters.items():
+        path = path.replace(f"{{{name}}}", service.db.deployment.ids.example(mark.type) if mark else "a" * 2000)
+    return path
+
+
+def headers(tenant: Tenant) -> dict[str, str]:
+    """Of a call with a secret key and a body."""
+    return {"authorization": f"Bearer {tenant.secret}", "content-type": "application/json"}
+
+
+def _is_free(schema: dict[str, Any]) -> bool:
+    """Whether a value may be any text."""
+    kinds = [schema, *schema.get("anyOf", ())]
+    return any(one.get("type") == "string" and not one.keys() & {"enum", "const", "pattern", "format"} for one in kinds)
+
+
+def _longest(schema: dict[str, Any], otherwise: int) -> int:
+    found = [one["maxLength"] for one in (schema, *schema.get("anyOf", ())) if "maxLength" in one]
+    return min(max(found, default=otherwise), otherwise)
+
+
+def query_requests(operation: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Each free parameter alone at its longest, then all parameters together, as long as an address may be."""
+    declared = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
+    for shape, make in SHAPES.items():
+        for one in declared:
+            if _is_free(one["schema"]):
+                text = make(_longest(one["schema"], LONGEST_TARGET // 4))
+                yield f"{one['name']}, {shape}", urlencode({one["name"]: text}, errors="replace").encode()
+        if declared:
+            length = LONGEST_TARGET // 3 // len(declared)
+            yield f"all, {shape}", urlencode({one["name"]: make(length) for one in declared}).encode()[:LONGEST_TARGET]
+    if declared:
+        yield "one many times", "&".join(f"{declared[-1]['name']}=a,b" for _ in range(200)).encode()
+
+
+def body_requests(operation: dict[str, Any], components: dict[str, Any], known: dict[str, str]) -> Iterator[Any]:
+    """The example with all that is free text in it at its longest."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is None:
+        return
+    schema = content["schema"]
+    schema = components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    example = {
+        **(content.get("example") or {}),
+        **{name: known[name] for name in known if name in schema["properties"]},
+    }
+    free = {name: one for name, one in schema.get("properties", {}).items() if _is_free(one) and name not in known}
+    for shape, make in SHAPES.items():
+        typed = {name: make(_longest(one, UNBOUNDED)) for name, one in free.items()}
+        metadata = {make(40)[:38] + str(at): make(250) for at in range(10)}
+        yield shape, {**example, **typed, **({"metadata": metadata} if "metadata" in schema["properties"] else {})}
