@@ -2,10 +2,12 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from io import BytesIO
 
 import pytest
 
 from almoner.kit.errors import ServiceUnavailable
+from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.waiting import WaitingLine
 from tests.support.eventually import eventually
 
@@ -39,6 +41,15 @@ async def test_who_waits_too_long_is_refused_and_keeps_no_place() -> None:
     assert line.waiting == 0
     async with line.turn():
         pass
+
+
+async def test_a_file_that_finds_the_line_full_is_not_read() -> None:
+    line = WaitingLine(1, most=0, seconds=60)
+    checker = Checker(line=line)
+    async with line.turn():
+        with pytest.raises(ServiceUnavailable):
+            await checker.check(BytesIO(b"%PDF-1.7"), "application/pdf")
+    checker.close()
 
 
 async def test_who_leaves_while_waiting_keeps_no_place() -> None:

@@ -50,8 +50,12 @@ class CheckerUnavailable(Exception):
 class Checker:
     """Checks files in children, a few at once. ``reported`` hears how each one ended and after how many seconds."""
 
-    def __init__(self, reported: Callable[[str, float], None] = lambda _outcome, _seconds: None) -> None:
-        self._line = WaitingLine(AT_ONCE, most=MAX_WAITING, seconds=MAX_WAIT_SECONDS)
+    def __init__(
+        self,
+        reported: Callable[[str, float], None] = lambda _outcome, _seconds: None,
+        line: WaitingLine | None = None,
+    ) -> None:
+        self._line = line or WaitingLine(AT_ONCE, most=MAX_WAITING, seconds=MAX_WAIT_SECONDS)
         self._fork_server = _ForkServer()
         self._reported = reported
 
