@@ -129,6 +129,7 @@ async def test_all_questions_answered_at_their_longest(service: Service, api: Cl
     request = Request("POST", sent.path, b"", body, sent.headers)
     cost = await costs.least_cost(service.app, request, enough=PAGE_SECONDS)
     assert (cost.status, cost.seconds <= PAGE_SECONDS) == (422, True), cost
+    assert await costs.peak_bytes(service.app, request) - len(body) <= costs.MOST_BYTES
 
 
 async def test_the_page_of_an_application(service: Service, api: Client) -> None:

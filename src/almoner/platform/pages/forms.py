@@ -12,7 +12,7 @@ from almoner.platform.http.requests import read_limited_body
 
 MAX_FORM_BYTES: Final = 64 * 1024
 _MAX_FIELDS: Final = 60
-_QUICK_BYTES: Final = 64 * 1024
+_QUICK_CHARACTERS: Final = 64 * 1024
 """More than these take the loop some milliseconds to decode."""
 
 
@@ -25,15 +25,14 @@ async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormD
     form = FormData()
     if media_type == "application/x-www-form-urlencoded":
         try:
-            body = await read_limited_body(request.receive, request.headers, most_bytes)
-            form = await asyncio.to_thread(_decode, body) if len(body) > _QUICK_BYTES else _decode(body)
+            text = (await read_limited_body(request.receive, request.headers, most_bytes)).decode("utf-8", "replace")
+            form = await asyncio.to_thread(_decode, text) if len(text) > _QUICK_CHARACTERS else _decode(text)
         except (ContentTooLarge, ValueError):
             form = FormData()
     request.state.form = form
     return form
 
 
-def _decode(body: bytes) -> FormData:
-    text = body.decode("utf-8", "replace")
+def _decode(text: str) -> FormData:
     fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)]
     return FormData(fields)
