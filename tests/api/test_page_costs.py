@@ -42,10 +42,12 @@ HEADERS: Final = (
 
 
 async def _above(service: Service, requests: dict[str, Request], budget: float = PAGE_SECONDS) -> dict[str, Cost]:
-    """What costs more than it may, or fails."""
+    """What costs more than it may, or fails. The costliest may take so much memory beside its body, too."""
     found = {
         name: await costs.least_cost(service.app, request, enough=budget * 0.8) for name, request in requests.items()
     }
+    worst = requests[max(found, key=lambda name: found[name].seconds)]
+    assert await costs.peak_bytes(service.app, worst) - len(worst.body) <= costs.MOST_BYTES
     return {name: cost for name, cost in found.items() if cost.seconds > budget or cost.status >= 500}
 
 
