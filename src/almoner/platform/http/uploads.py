@@ -22,6 +22,8 @@ from almoner.platform.files.uploads.problems import (
 
 OVERHEAD: Final = 64 * 1024
 """What a body may hold beside its file (settled 1)."""
+MAX_PARTS: Final = 20
+"""Of a body: an empty part is eight bytes, and takes a hundred and fifty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class _Collector:
         self._value = b""
 
     def begin(self) -> None:
+        if len(self.parts) == MAX_PARTS:
+            raise ContentTooLarge(f"the body may hold at most {MAX_PARTS} parts")
         self.parts.append(_Part())
 
     def header_field(self, data: bytes, start: int, end: int) -> None:
