@@ -10,7 +10,7 @@ from babel import Locale, numbers
 
 from almoner.kit import money
 
-_MAX_TYPED: Final = 200
+_MAX_TYPED: Final = 500
 """Longer than any amount with its currency: to order the marks on one letter takes the square of their number."""
 _SPACES: Final = " \u00a0\u202f\u2009"
 _APOSTROPHES: Final = "'\u2019"
