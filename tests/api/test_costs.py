@@ -11,7 +11,7 @@ import pytest
 from almoner.platform.http import errors
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint
 from almoner.platform.http.requests import MAX_JSON_VALUES
-from tests.support import costs, factories, hostile_calls
+from tests.support import costs, hostile_calls
 from tests.support.client import Client
 from tests.support.costs import Request
 from tests.support.service import Service, Tenant
@@ -29,15 +29,19 @@ async def description(anonymous: Client) -> dict[str, Any]:
     return answer
 
 
+@pytest.fixture
+async def records(service: Service, api: Client) -> dict[str, str]:
+    return await hostile_calls.records(service, api)
+
+
 async def test_no_text_in_a_query_costs_more_than_its_call_may(
-    service: Service, tenant: Tenant, description: dict[str, Any]
+    service: Service, tenant: Tenant, description: dict[str, Any], records: dict[str, str]
 ) -> None:
-    await factories.nonprofit(service)
     above = []
     for endpoint in service.endpoints:
         budget = _budget(endpoint)
         operation = description["paths"][endpoint.path][endpoint.method.lower()]
-        address, headers = hostile_calls.address(service, endpoint), hostile_calls.headers(tenant)
+        address, headers = hostile_calls.address(service, endpoint, records), hostile_calls.headers(tenant)
         for name, query in hostile_calls.query_requests(operation):
             request = Request(endpoint.method, address, query, headers=headers)
             cost = await costs.least_cost(service.app, request, enough=budget)
@@ -47,14 +51,14 @@ async def test_no_text_in_a_query_costs_more_than_its_call_may(
 
 
 async def test_no_text_in_a_body_costs_more_than_its_call_may(
-    service: Service, tenant: Tenant, description: dict[str, Any]
+    service: Service, tenant: Tenant, description: dict[str, Any], records: dict[str, str]
 ) -> None:
-    known = {"organisationId": await factories.nonprofit(service)}
+    known = {"organisationId": records["organisation"]}
     components = description["components"]["schemas"]
     above = []
     for endpoint in service.endpoints:
         operation = description["paths"][endpoint.path][endpoint.method.lower()]
-        address, headers = hostile_calls.address(service, endpoint), hostile_calls.headers(tenant)
+        address, headers = hostile_calls.address(service, endpoint, records), hostile_calls.headers(tenant)
         for name, body in hostile_calls.body_requests(operation, components, known):
             raw = json.dumps(body, ensure_ascii=False).encode(errors="replace")
             request = Request(endpoint.method, address, b"", raw, headers)
@@ -65,7 +69,9 @@ async def test_no_text_in_a_body_costs_more_than_its_call_may(
 
 
 @pytest.mark.parametrize("name", hostile_calls.BODIES)
-async def test_no_body_costs_more_than_a_call_may(name: str, service: Service, tenant: Tenant) -> None:
+async def test_no_body_costs_more_than_a_call_may(
+    name: str, service: Service, tenant: Tenant, records: dict[str, str]
+) -> None:
     raw, half = (
         hostile_calls.BODIES[name](size).encode()[:MAX_JSON_BODY] for size in (MAX_JSON_BODY, MAX_JSON_BODY // 2)
     )
@@ -73,7 +79,7 @@ async def test_no_body_costs_more_than_a_call_may(name: str, service: Service, t
     for endpoint in service.endpoints:
         if endpoint.body is None or endpoint.upload is not None:
             continue
-        address, headers = hostile_calls.address(service, endpoint), hostile_calls.headers(tenant)
+        address, headers = hostile_calls.address(service, endpoint, records), hostile_calls.headers(tenant)
         cost = await costs.least_cost(
             service.app, Request(endpoint.method, address, b"", raw, headers), costs.NOTICED_SECONDS
         )

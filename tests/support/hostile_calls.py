@@ -1,11 +1,13 @@
 """Calls of every declared endpoint with hostile texts in each of its free parameters and members; hostile bodies."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.requests import MAX_JSON_VALUES
+from tests.support import factories
+from tests.support.client import Client, data
 from tests.support.hostile_text import SHAPES
 from tests.support.service import Service, Tenant
 
@@ -30,12 +32,36 @@ BODIES: Final[dict[str, Callable[[int], str]]] = {
 }
 
 
-def address(service: Service, endpoint: Endpoint) -> str:
-    """Of a record that is not there; texts in the path are hostile."""
+def address(service: Service, endpoint: Endpoint, known: Mapping[str, str]) -> str:
+    """Of a known record, else of one that is not there; texts in the path are hostile."""
     path = endpoint.path
     for name, mark in endpoint.path_parameters.items():
-        path = path.replace(f"{{{name}}}", service.db.deployment.ids.example(mark.type) if mark else "a" * 2000)
+        path = path.replace(
+            f"{{{name}}}", known.get(mark.type, service.db.deployment.ids.example(mark.type)) if mark else "a" * 2000
+        )
     return path
+
+
+async def records(service: Service, api: Client) -> dict[str, str]:
+    """One record of many types, by the type: their calls do what they are for."""
+    organisation = {"organisationId": await factories.nonprofit(service)}
+    person = {"firstName": "test_accept", "lastName": "Byron", "email": "ada@example.org", **organisation}
+    bodies: dict[str, dict[str, Any]] = {
+        "webhook-subscriptions": {"events": ["*"], "url": "http://127.0.0.1:9/hooks"},
+        "users": {},
+        "categories": {"name": "Costly"},
+        "donation-sessions": organisation,
+        "monetary-donation-verifications": organisation,
+        "monitoring-subscriptions": organisation,
+        "eligibility-subscriptions": organisation,
+        "validation-submission-configurations": {"checks": ["compliance"], "name": "Costly"},
+        "validation-invites": {"redirectUrl": "https://app.example/applied"},
+        "agent-verifications": person,
+        "donations": {**organisation, "amount": 2500, "currencyCode": "USD"},
+    }
+    made = [str(data(await api.post(f"/v1/{path}", body))["id"]) for path, body in bodies.items()]
+    types = [one.removeprefix("sandbox_").rpartition("_")[0] for one in made]
+    return {**dict(zip(types, made, strict=True)), "organisation": organisation["organisationId"]}
 
 
 def headers(tenant: Tenant) -> dict[str, str]:
