@@ -83,7 +83,12 @@ def create_app(
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
         *probe_routes(
-            services.checks, deployment.identity, services.telemetry, description, services.settings.metrics_secret
+            services.checks,
+            deployment.identity,
+            services.db.disk,
+            services.telemetry,
+            description,
+            services.settings.metrics_secret,
         ),
         *reference_routes(deployment, description),
         signing_keys_route(deployment.vault),

@@ -74,6 +74,12 @@ class Settings(BaseSettings):
         None, description="32 random bytes in base64. All other secrets are derived from this key."
     )
     data_dir: Path = Field(Path("var"), description="Folder for the sandbox's files and embedded database.")
+    disk_reserve_mb: int = Field(
+        256,
+        ge=0,
+        description="Free space in MB on the disk of the data directory below which writes are refused with 503 and "
+        "background work rests. Reads continue. 0 turns this off.",
+    )
     audit_heads: Path | None = Field(
         None,
         description="Folder for the exported signed heads of the audit log, ideally on another machine. "
@@ -319,6 +325,11 @@ class Settings(BaseSettings):
     def audit_heads_folder(self) -> Path:
         """Where signed heads of the audit log go."""
         return self.audit_heads or self.data_dir / "audit-heads"
+
+    @property
+    def disk_reserve_bytes(self) -> int:
+        """What is to stay free on the disk of the data folder; 0 for nothing."""
+        return self.disk_reserve_mb * 2**20
 
     @property
     def documents_folder(self) -> Path:

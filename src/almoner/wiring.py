@@ -54,8 +54,9 @@ from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform.business_clock import BusinessClock, MovableClock
-from almoner.platform.database import transactions
+from almoner.platform.database import postgres, transactions
 from almoner.platform.database.copy_watch import CopyWatch
+from almoner.platform.database.disk_watch import DiskWatch
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
 from almoner.platform.files.storage import BlobStore
@@ -167,6 +168,7 @@ class Services:
     outbound: OutboundClient
     background: BackgroundWorker
     copy_watch: CopyWatch
+    disk_watch: DiskWatch
     checker: Checker
     intake: UploadIntake
     provider: ConnectedProvider | None
@@ -371,6 +373,18 @@ async def _build_document_storage(
     return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
 
 
+async def _open_database(settings: Settings, clock: MovableClock) -> Database:
+    deployment = build_deployment(settings, clock)
+    return await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
+
+
+def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskWatch:
+    folders = postgres.possible_homes(settings.data_dir)
+    watch = DiskWatch(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
+    watch.check()
+    return watch
+
+
 async def build_services(
     settings: Settings,
     *,
@@ -381,8 +395,7 @@ async def build_services(
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
-    deployment = build_deployment(settings, clock)
-    db = await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
+    db = await _open_database(settings, clock)
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter = RateLimiter()
     guard = KeyGuard(db, clock, limiter, _limits(settings))
@@ -413,6 +426,7 @@ async def build_services(
         outbound,
         background,
         watch,
+        _build_disk_watch(settings, db, telemetry),
         checker,
         intake,
         provider,

@@ -50,6 +50,7 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
         if role != "worker":
             group.create_task(sharing.run(stop))
         group.create_task(services.copy_watch.run(stop))
+        group.create_task(services.disk_watch.run(stop))
 
 
 async def drain(services: Services) -> None:

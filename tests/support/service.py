@@ -126,6 +126,7 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
         "environment": "sandbox",
         "database_url": database.dsn,
         "master_key": base64.b64encode(os.urandom(32)).decode(),
+        "disk_reserve_mb": 0,  # whatever is free where the tests run
         "rate_limit_secret": NO_LIMIT,
         "rate_limit_publishable": NO_LIMIT,
         "rate_limit_address": NO_LIMIT,

@@ -89,7 +89,7 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
 async def keep_database_running(given: Settings, stop: asyncio.Event) -> None:
     """Start the embedded server of ``complete_settings`` again when it has ended. Raises DatabaseUnavailable."""
     if given.sandbox and given.database_url is None:
-        await postgres.keep_server_running(given.data_dir, given.pg_bin, stop)
+        await postgres.keep_server_running(given.data_dir, given.pg_bin, stop, given.disk_reserve_bytes)
 
 
 async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None:

@@ -131,6 +131,8 @@ def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: P
     typer.echo(_BANNER.format(**sandbox, pages=pages, file=_short(file), log=_short(log)))
     if (copy := services.db.deployment.identity.copy) is not None:
         typer.echo(copy.reported)
+    if (notice := services.disk_watch.notice) is not None:
+        typer.echo(notice)
     typer.echo(f"Ready after {seconds:.1f} s.")
 
 

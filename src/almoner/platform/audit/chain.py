@@ -152,7 +152,8 @@ class ChainBuilder:
         while not stop.is_set():
             linked = 0
             try:
-                linked = await self.run_batch()
+                if not self._db.disk.low:
+                    linked = await self.run_batch()
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "audit_chain_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from almoner.platform.database import ballast
+from almoner.platform.database.disk_space import MEBIBYTE, measure_free_space
 from almoner.platform.database.programs import (
     DatabaseUnavailable,
     DiskFull,
@@ -39,7 +41,7 @@ SUPERUSER = "postgres"
 _log = logging.getLogger("almoner.postgres")
 _SHELTER = Path("/var/lib/almoner")
 _SOCKET_PATH_LIMIT = 80  # a socket's address is limited to about 104 bytes, its file name takes 18
-_FREE_BYTES_NEEDED = 300 * 1024 * 1024
+_FREE_BYTES_NEEDED = 300 * MEBIBYTE
 _START_SECONDS, _STOP_SECONDS = 60.0, 30.0
 _POLL_SECONDS = 0.02
 _KEEP_SECONDS, _TRIES = 0.5, 3
@@ -55,9 +57,8 @@ _OPTIONS = {
     "log_timezone": "UTC",
     "jit": "off",
 }
-_MEBIBYTE = 2**20
-_BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * _MEBIBYTE, 1024 * _MEBIBYTE
-_MOST_CACHED = 4096 * _MEBIBYTE
+_BUFFERS_SHARE, _LEAST_BUFFERS, _MOST_BUFFERS = 8, 64 * MEBIBYTE, 1024 * MEBIBYTE
+_MOST_CACHED = 4096 * MEBIBYTE
 
 
 def shared_buffers_bytes(usable: int) -> int:
@@ -111,21 +112,27 @@ def running_server(data_dir: Path, programs_folder: Path | None = None) -> Itera
         cluster.stop_if_unused(users)
 
 
-async def keep_server_running(data_dir: Path, programs_folder: Path | None, stop: asyncio.Event) -> None:
+async def keep_server_running(
+    data_dir: Path, programs_folder: Path | None, stop: asyncio.Event, reserve: int = 0
+) -> None:
     """Start the server of ``running`` again whenever it has ended, until ``stop``; as soon as there is room, at that.
 
-    Raises DatabaseUnavailable when it does not start again.
+    ``reserve``: bytes to keep free on its disk, where a ballast is kept for it then. Raises DatabaseUnavailable when it
+    does not start again.
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
     sockets = cluster.server().sockets
-    attempts = 0
+    attempts, full = 0, False
     while not stop.is_set():
         try:
+            await asyncio.to_thread(cluster.maintain_ballast, reserve)
             if await asyncio.to_thread(cluster.restart_if_ended, sockets):
                 _log.warning("The embedded PostgreSQL had ended and was started again")
-            attempts = 0
+            attempts, full = 0, False
         except DiskFull as error:
-            _log.error(str(error))
+            if not full:  # said once, however often it is tried
+                _log.error(str(error))
+            full = True
         except DatabaseUnavailable:
             attempts += 1
             if attempts == _TRIES:
@@ -160,10 +167,20 @@ def cluster_home(data_dir: Path) -> Path:
     data_dir.mkdir(parents=True, exist_ok=True)
     if OsAccount.current().can_access_path(data_dir):
         return data_dir
-    home = _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    home = _shelter_of(data_dir)
     home.mkdir(parents=True, exist_ok=True)
     make_world_readable(_SHELTER, home)
     return home
+
+
+def possible_homes(data_dir: Path) -> list[Path]:
+    """Where the files of a data folder may be; neither has to exist."""
+    data_dir = data_dir.resolve()
+    return [data_dir, _shelter_of(data_dir)]
+
+
+def _shelter_of(data_dir: Path) -> Path:
+    return _SHELTER / hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +221,35 @@ class Cluster:
         """Start the server if it has ended; whether it had. Whoever uses it finds it in ``sockets``, or not at all."""
         if self._pid() is not None and self._sockets() == sockets:
             return False
-        with folder_lock(self.home):
-            ended = self._pid() is None
-            self._start()
-            if self._sockets() != sockets:
-                raise DatabaseUnavailable(f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again.")
-            return ended
+        try:
+            with folder_lock(self.home):
+                ended = self._pid() is None
+                self._start()
+                if self._sockets() != sockets:
+                    raise DatabaseUnavailable(
+                        f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again."
+                    )
+                return ended
+        except OSError as error:  # a full disk refuses our own files, too
+            raise unavailable_error(self.home, f"{error.strerror}: {error.filename}") from error
+
+    def maintain_ballast(self, reserve: int) -> None:
+        """Create or remove the ballast, as ``ballast`` decides; what cannot be done is tried at the next look."""
+        with suppress(OSError):
+            if self._next_ballast_step(reserve) is None:
+                return
+            with folder_lock(self.home):
+                step = self._next_ballast_step(reserve)  # another process may have done it
+                if step == "create":
+                    ballast.create_ballast(self.home)
+                    _log.info("Created the ballast file, %d MB, for a full disk", ballast.BALLAST_BYTES // MEBIBYTE)
+                elif step == "remove" and ballast.remove_ballast(self.home):
+                    _log.warning("Removed the ballast file, %d MB", ballast.BALLAST_BYTES // MEBIBYTE)
+
+    def _next_ballast_step(self, reserve: int) -> ballast.BallastStep | None:
+        free = measure_free_space([self.home])
+        present = ballast.has_ballast(self.home)
+        return None if free is None else ballast.next_ballast_step(free.size, reserve, present=present)
 
     def stop_if_unused(self, users: int) -> None:
         """Stop the server unless another process uses it."""
@@ -242,7 +282,13 @@ class Cluster:
             if not self.data_folder.exists():
                 self._create()
             self._remove_ended()
-            self._launch()
+            try:
+                self._launch()
+            except DiskFull:
+                if not ballast.remove_ballast(self.home):
+                    raise
+                _log.warning("The embedded PostgreSQL found no space and is started without the ballast file")
+                self._launch()
         elif not _wait_until(lambda: self._ready(pid), _START_SECONDS):
             raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
 
@@ -320,8 +366,8 @@ class Cluster:
         usable = memory.usable_memory_bytes()
         held = {
             "cluster_name": f"{EMBEDDED}{_folder_fingerprint(self.data_folder)}",
-            "shared_buffers": f"{shared_buffers_bytes(usable) // _MEBIBYTE}MB",
-            "effective_cache_size": f"{effective_cache_bytes(usable) // _MEBIBYTE}MB",
+            "shared_buffers": f"{shared_buffers_bytes(usable) // MEBIBYTE}MB",
+            "effective_cache_size": f"{effective_cache_bytes(usable) // MEBIBYTE}MB",
         }
         options = [f"--{name}={value}" for name, value in (_OPTIONS | held).items()]
         with self.log_file.open("ab") as log:

@@ -21,6 +21,7 @@ from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
+from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.places import Places, claiming, current_claimant
 from almoner.platform.deployment import BaseUrls, Deployment
 
@@ -244,7 +245,10 @@ class _Reading:
 
 
 class Database:
-    """The connection pool with the deployment; the only maker of transactions."""
+    """The connection pool with the deployment; the only maker of transactions.
+
+    ``disk``: how much room there is; while that is too little, requests open no transaction that writes.
+    """
 
     def __init__(
         self,
@@ -259,6 +263,7 @@ class Database:
         self._seconds = seconds
         self._arounds = Places(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
+        self.disk = DiskSpace()
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
@@ -267,6 +272,7 @@ class Database:
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Tx]:
         """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
+        self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "single", self._limited())
             token = _inside.set(True)
@@ -279,6 +285,7 @@ class Database:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
+        self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "write", self._limited())
             token = _inside.set(True)
@@ -305,6 +312,7 @@ class Database:
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.
         """
+        self.disk.ensure_writable()
         claimant = current_claimant()
         async with self._arounds.hold(claimant), self._connections.borrow() as connection:
             tx = Tx(connection, self.deployment, "around", self._limited())

@@ -17,7 +17,7 @@ from almoner.platform.events.outbox import COLUMNS, WAKEUP, Event, Reaction, eve
 from almoner.platform.events.reaction_retries import reaction_retry_job
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import BY_INDEX
-from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
+from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup, wait_until_set
 from almoner.platform.observability.failures import DATABASE_ERRORS, UNAVAILABLE_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -209,6 +209,9 @@ class Dispatcher:
         pace = PollBackoff()
         with WAKEUP.listener() as ear:
             while not stop.is_set():
+                if self._db.disk.low:
+                    await wait_until_set(stop, _REST_SECONDS)
+                    continue
                 try:
                     dispatched = await self.run_batch()
                 except DATABASE_ERRORS as error:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
+from almoner.platform.database.disk_space import refusable_writes
 from almoner.platform.database.transactions import REQUEST_SECONDS, statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
@@ -20,6 +21,9 @@ from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Are answered also while the disk is nearly full, with the little that some of them write (when somebody was last
+seen, that a donor came back)."""
 
 
 def new_request_id() -> str:
@@ -73,7 +77,11 @@ class EdgeMiddleware:
                 raise Forbidden(
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
-            with self._admission.admit(scope), statement_timeout(self._statement_seconds):
+            with (
+                self._admission.admit(scope),
+                statement_timeout(self._statement_seconds),
+                refusable_writes(refusable=scope["method"] not in _READS),
+            ):
                 await self._app(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):

@@ -12,6 +12,8 @@ from starlette.routing import Route
 
 from almoner.kit.errors import Forbidden
 from almoner.kit.time import iso_timestamp
+from almoner.platform.database import disk_space
+from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -24,13 +26,14 @@ Check = Callable[[], Awaitable[str | None]]
 def probe_routes(
     checks: Mapping[str, Check],
     identity: DeploymentIdentity,
+    disk: DiskSpace,
     telemetry: Telemetry,
     openapi: bytes,
     metrics_token: str | None,
 ) -> list[Route]:
     """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
 
-    ``identity``: whether the database is a copy that does nothing outside.
+    ``identity``: whether the database is a copy that does nothing outside. ``disk``: whether writes are refused.
     ``metrics_token``: what the metrics cost; None: they are for callers on this machine.
     """
 
@@ -48,7 +51,7 @@ def probe_routes(
             if wrong is not None:
                 found[name] = wrong
         reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
-        return _json(503 if found else 200, reported | _health_notices(identity))
+        return _json(503 if found else 200, reported | _health_notices(identity, disk))
 
     async def metrics(request: Request) -> Response:
         if metrics_token is None and not _from_this_machine(request):
@@ -68,12 +71,17 @@ def probe_routes(
     ]
 
 
-def _health_notices(identity: DeploymentIdentity) -> dict[str, object]:
+def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, object]:
     """What is to be seen to, though the process answers and is not to be taken out of service for it."""
-    if identity.copy is None:
-        return {}
-    why = f"This database is taken for a copy: {identity.copy.why}"
-    return {"unreleasedCopy": {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}}
+    notices: dict[str, object] = {}
+    if identity.copy is not None:
+        why = f"This database is taken for a copy: {identity.copy.why}"
+        notices["unreleasedCopy"] = {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}
+    if disk.low_since is not None:
+        why = f"The disk is nearly full: {disk.described} free"
+        since = iso_timestamp(disk.low_since)
+        notices["writesRefused"] = {"since": since, "why": why, "advice": disk_space.ADVICE}
+    return notices
 
 
 def _from_this_machine(request: Request) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 
 from almoner.platform.audit.chain import ChainBuilder
+from almoner.platform.database.disk_space import refusable_writes
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, Database, Tx, statement_timeout
 from almoner.platform.events import dispatcher, reaction_retries
 from almoner.platform.events.dispatcher import Dispatcher
@@ -39,7 +40,8 @@ class BackgroundWorker:
 
     async def drain(self) -> None:
         """Dispatch, sweep and run jobs until nothing is due: what follows from it included."""
-        with statement_timeout(BACKGROUND_SECONDS):  # and not that of the request which asks for it
+        # Not under the limits of the request which asks for it.
+        with statement_timeout(BACKGROUND_SECONDS), refusable_writes(refusable=False):
             moved = 1
             while moved:
                 moved = await self.dispatcher.run_batch() + await self.chainer.run_batch()

@@ -31,7 +31,7 @@ _COPY_WAIT: Final = timedelta(minutes=1)
 class JobRunner:
     """The jobs of one process. ``step`` does one round, ``run`` goes on until told to stop, ``idle`` waits.
 
-    On a copy that was not released no job begins.
+    On a copy that was not released, and while the disk is nearly full, no job begins.
 
     A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is prolonged meanwhile, so
     that a worker that dies is noticed at once all the same.
@@ -62,10 +62,11 @@ class JobRunner:
     async def run_round(self) -> int:
         """Record what is finished and start what is due; how many jobs that were."""
         recorded = await self._record()
-        active = self._work.db.deployment.identity.active
+        db = self._work.db
+        active = db.deployment.identity.active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.maintain_leases()
-        return recorded + (await self._start_due() if active else 0)
+        return recorded + (await self._start_due() if active and not db.disk.low else 0)
 
     async def wait_until_idle(self) -> None:
         """Wait until all that was started has ended, and record it."""

@@ -61,6 +61,8 @@ class ScheduleRunner:
         if due is not None and due <= now:
             while batch := await self._batch(schedule):
                 handled += batch
+                if self._db.disk.low:
+                    return handled  # goes on once there is room
         self._looked[schedule.name] = schedule.period_of(now)
         return handled
 
@@ -102,7 +104,8 @@ class ScheduleRunner:
         """Sweep until ``stop`` is set."""
         while not stop.is_set():
             try:
-                await self._sweep(self._worth_a_look())
+                if not self._db.disk.low:
+                    await self._sweep(self._worth_a_look())
             except DATABASE_ERRORS as error:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
             await wait_until_set(stop, _LOOK_SECONDS)

@@ -5,6 +5,7 @@ from typing import Final
 
 import asyncpg
 
+from almoner.platform.database.disk_space import DiskSpaceLow
 from almoner.platform.database.transactions import StatementTimeout
 
 TIMEOUT_ERRORS: Final = (
@@ -24,6 +25,7 @@ CONNECTION_ERRORS: Final = (
     asyncpg.PostgresIOError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    DiskSpaceLow,
     *TIMEOUT_ERRORS,
 )
 """The database cannot be reached just now, has no room or takes too long: who asked is answered 503."""

@@ -56,4 +56,15 @@ def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) 
             return None
         return f"audit entries have waited {waited:.0f} s for their place: see that a worker runs"
 
-    return {"database": database, "migrations": migrations, "worker": worker, "audit": audited}
+    background = {"worker": worker, "audit": audited}
+    resting = {name: _unless_disk_low(db, check) for name, check in background.items()}
+    return {"database": database, "migrations": migrations, **resting}
+
+
+def _unless_disk_low(db: Database, check: Check) -> Check:
+    """While the disk is nearly full, background work rests; a server that still answers reads stays in service."""
+
+    async def checked() -> str | None:
+        return None if db.disk.low else await check()
+
+    return checked

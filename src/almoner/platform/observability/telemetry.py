@@ -9,9 +9,10 @@ from uuid import UUID
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from almoner.platform.database.disk_space import FreeSpace
 from almoner.platform.observability.log_lines import LogLineWriter, Write, stderr_log_writer
 
 
@@ -66,13 +67,7 @@ class Telemetry:
             "Age of the oldest audit entry that is not chained yet.",
             registry=self.registry,
         )
-        self.upload_checks = Histogram(
-            "almoner_upload_check_seconds",
-            "Time to check an uploaded file, by outcome: accepted, refused, killed.",
-            ("outcome",),
-            registry=self.registry,
-            buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
-        )
+        self.upload_checks = _upload_metric(self.registry)
         self.tested_partners = Gauge(
             "almoner_card_testing_partners",
             "Partners on whose pages stolen cards seem to be tested (H7).",
@@ -86,6 +81,7 @@ class Telemetry:
         self.reviews = ReviewMetrics(self.registry)
         self.payees = PayeeMetrics(self.registry)
         self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _selfcheck_metrics(self.registry)
+        self.disk = DiskMetrics(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -127,6 +123,30 @@ class _LostLines(Collector):
         """What it is now."""
         described = "Log lines that could not be written."
         yield CounterMetricFamily("almoner_log_lines_dropped", described, value=self._lines.lost)
+
+
+class DiskMetrics(Collector):
+    """What is free on the disk of the data folder; nothing is said of a folder that is not there."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._free: FreeSpace | None = None
+        self._refused = False
+        registry.register(self)
+
+    def set(self, free: FreeSpace | None, *, refused: bool) -> None:
+        """What was found, and whether writes are refused for it."""
+        self._free, self._refused = free, refused
+
+    def collect(self) -> Iterator[Metric]:
+        """What it is now."""
+        if self._free is not None:
+            described = "Free bytes on the disk of the data directory."
+            yield GaugeMetricFamily("almoner_disk_free_bytes", described, value=self._free.size)
+        if self._free is not None and self._free.inodes is not None:
+            described = "Free inodes on the disk of the data directory."
+            yield GaugeMetricFamily("almoner_disk_free_inodes", described, value=self._free.inodes)
+        described = "1 while writes are refused because the disk is nearly full."
+        yield GaugeMetricFamily("almoner_writes_refused", described, value=float(self._refused))
 
 
 class StoredHistogram(Collector):
@@ -278,6 +298,16 @@ def _job_metrics(registry: CollectorRegistry) -> tuple[Counter, Counter]:
 
 def _delivery_metric(registry: CollectorRegistry) -> Counter:
     return Counter("almoner_deliveries", "Webhook attempts by result.", ("result",), registry=registry)
+
+
+def _upload_metric(registry: CollectorRegistry) -> Histogram:
+    return Histogram(
+        "almoner_upload_check_seconds",
+        "Time to check an uploaded file, by outcome: accepted, refused, killed.",
+        ("outcome",),
+        registry=registry,
+        buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+    )
 
 
 def _money_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Gauge]:

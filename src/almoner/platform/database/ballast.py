@@ -1,0 +1,56 @@
+"""A file beside the embedded database that is removed to give it room when the disk is full (decision 0081)."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal
+
+from almoner.platform.database.disk_space import MEBIBYTE, RESUME_FACTOR
+
+BALLAST_BYTES: Final = 64 * MEBIBYTE
+FILE: Final = "postgres.ballast"
+_RELEASE_SHARE: Final = 4
+
+BallastStep = Literal["create", "remove"]
+
+
+def next_ballast_step(free: int, reserve: int, *, present: bool) -> BallastStep | None:
+    """What to do, with so many bytes free and so many in reserve.
+
+    It is created only where enough stays free with it, and removed at a quarter of the reserve. There is none where
+    the reserve is small, since its removal would let writes in again.
+    """
+    wanted = reserve >= 2 * BALLAST_BYTES
+    if present:
+        return "remove" if free < reserve / _RELEASE_SHARE or not wanted else None
+    return "create" if wanted and free >= reserve * RESUME_FACTOR + BALLAST_BYTES else None
+
+
+def has_ballast(folder: Path) -> bool:
+    """Whether it is there, all of it."""
+    with suppress(FileNotFoundError):
+        return (folder / FILE).stat().st_size >= BALLAST_BYTES
+    return False
+
+
+def create_ballast(folder: Path) -> None:
+    """Take the room. Raises OSError when there is none after all; then nothing stays."""
+    file = folder / FILE
+    try:
+        with file.open("wb", buffering=0) as written:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(written.fileno(), 0, BALLAST_BYTES)
+            else:  # macOS
+                while written.tell() < BALLAST_BYTES:
+                    written.write(bytes(MEBIBYTE))
+    except OSError:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def remove_ballast(folder: Path) -> bool:
+    """Give the room back; whether there was a file."""
+    file = folder / FILE
+    there = file.exists()
+    file.unlink(missing_ok=True)
+    return there

@@ -1,0 +1,91 @@
+"""How much room the data folder has, and whether requests may still write (decision 0081)."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from almoner.kit.errors import ServiceUnavailable
+
+MEBIBYTE: Final = 2**20
+RESERVED_INODES: Final = 1_000
+"""Files that can still be created when writes are refused: PostgreSQL makes one for each table and WAL segment."""
+RESUME_FACTOR: Final = 1.25
+"""Writes are accepted again at this multiple of the reserve, so that they are not refused again at once."""
+ADVICE: Final = "free some space on the disk of the data folder: docs/runbooks/full-disk.md"
+
+_refusable: ContextVar[bool] = ContextVar("almoner_refusable_writes", default=False)
+
+
+class DiskSpaceLow(ServiceUnavailable):
+    message = "Nothing can be saved just now, since the disk is nearly full; reads still work; try again later"
+
+
+@contextmanager
+def refusable_writes(*, refusable: bool = True) -> Iterator[None]:
+    """What is written inside, also by tasks started there, is refused while there is too little room."""
+    token = _refusable.set(refusable)
+    try:
+        yield
+    finally:
+        _refusable.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSpace:
+    """What is free on a disk. ``inodes`` is None where the file system does not count them."""
+
+    size: int
+    inodes: int | None
+
+
+def measure_free_space(folders: Iterable[Path]) -> FreeSpace | None:
+    """The least that is free for any of the folders; None when none of them exists."""
+    found = []
+    for folder in folders:
+        with suppress(OSError):
+            found.append(os.statvfs(folder))
+    if not found:
+        return None
+    inodes = [disk.f_favail for disk in found if disk.f_files]
+    return FreeSpace(min(disk.f_bavail * disk.f_frsize for disk in found), min(inodes, default=None))
+
+
+def is_space_low(free: FreeSpace | None, reserve: int, *, was_low: bool) -> bool:
+    """Whether writes are refused, with so many bytes in reserve (0: never). Once they are, more has to be free."""
+    if free is None or not reserve:
+        return False
+    factor = RESUME_FACTOR if was_low else 1.0
+    if free.size < reserve * factor:
+        return True
+    return free.inodes is not None and free.inodes < RESERVED_INODES * factor
+
+
+class DiskSpace:
+    """How it is in this process now, as ``disk_watch`` found it."""
+
+    def __init__(self) -> None:
+        self.free: FreeSpace | None = None
+        self.low_since: datetime | None = None
+
+    @property
+    def low(self) -> bool:
+        """Whether requests may not write, and background work rests."""
+        return self.low_since is not None
+
+    @property
+    def described(self) -> str:
+        """What is free, in words."""
+        if self.free is None:
+            return "unknown"
+        inodes = "" if self.free.inodes is None else f" and {self.free.inodes:,} inodes"
+        return f"{self.free.size // MEBIBYTE:,} MB{inodes}"
+
+    def ensure_writable(self) -> None:
+        """Raises DiskSpaceLow for a request while there is too little room. Other work ends what it has begun."""
+        if self.low_since is not None and _refusable.get():
+            raise DiskSpaceLow

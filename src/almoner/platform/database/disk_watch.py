@@ -1,0 +1,76 @@
+"""Keeps watch in every process over the disk of its data folder; below the reserve, writes are refused."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from almoner.kit.time import Clock
+from almoner.platform.database.disk_space import (
+    ADVICE,
+    MEBIBYTE,
+    RESUME_FACTOR,
+    DiskSpace,
+    is_space_low,
+    measure_free_space,
+)
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.telemetry import Telemetry
+
+_LOOK_SECONDS: Final = 1.0
+
+
+class DiskWatch:
+    """``check`` before anything is served, ``run`` until told to stop."""
+
+    def __init__(
+        self, space: DiskSpace, folders: Sequence[Path], reserve: int, clock: Clock, telemetry: Telemetry
+    ) -> None:
+        """``folders``: those of them that exist are measured. ``reserve``: bytes to keep free; 0 for none."""
+        self._space = space
+        self._folders = folders
+        self._reserve = reserve
+        self._clock = clock
+        self._telemetry = telemetry
+
+    def check(self) -> None:
+        """Measure what is free, and decide."""
+        space = self._space
+        space.free = measure_free_space(self._folders)
+        low = is_space_low(space.free, self._reserve, was_low=space.low)
+        if low != space.low:
+            space.low_since = self._clock.real_now() if low else None
+            self._log_change()
+        self._telemetry.disk.set(space.free, refused=low)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look every second until ``stop`` is set."""
+        while not await wait_until_set(stop, _LOOK_SECONDS):
+            self.check()
+
+    @property
+    def notice(self) -> str | None:
+        """One sentence for the terminal while writes are refused."""
+        if not self._space.low:
+            return None
+        needed = int(self._reserve * RESUME_FACTOR) // MEBIBYTE
+        return (
+            f"The disk is nearly full ({self._space.described} free): writes are refused until {needed} MB are free. "
+            "Free some space, or lower ALMONER_DISK_RESERVE_MB."
+        )
+
+    def _log_change(self) -> None:
+        """Say it once; the loops that rest meanwhile say nothing."""
+        if self._space.low:
+            event, level, fields = "writes_refused", "error", {"advice": ADVICE}
+        else:
+            event, level, fields = "writes_resumed", "info", {}
+        free = self._space.free
+        self._telemetry.log(
+            event,
+            self._clock.real_now(),
+            level=level,
+            freeBytes=free.size if free else None,
+            freeInodes=free.inodes if free else None,
+            **fields,
+        )
