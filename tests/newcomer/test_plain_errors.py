@@ -1,17 +1,12 @@
 """What goes wrong on a first day is told in one line that says what to do."""
 
-import os
 import re
 import socket
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import pytest
 
 from tests.newcomer.clones import Clone
 from tests.support.running import free_port
+from tests.support.small_disk import fill, small_disk
 
 
 def _lines(output: str) -> list[str]:
@@ -84,31 +79,8 @@ def test_a_database_of_another_form_than_the_code(installed: Clone, place: Path)
     assert installed.run("make", "clean", ALMONER_DATA_DIR=data).returncode == 0
 
 
-@contextmanager
-def _small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("a small disk can only be made by root with the right to mount")
-    try:
-        data = folder / "var"
-        data.mkdir()
-        data.chmod(0o755)  # so that root's helper account reaches it, and nothing moves to another disk
-        yield data
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
-def _fill(file: Path) -> None:
-    with file.open("wb") as filler, suppress(OSError):
-        while True:
-            os.write(filler.fileno(), bytes(4096))
-
-
 def test_a_disk_too_small_for_the_database(installed: Clone, place: Path) -> None:
-    with _small_disk(place / "small", 100) as data:
+    with small_disk(place / "small", 100) as data:
         reported = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
         assert reported.returncode != 0
         (line,) = _lines(reported.stdout)
@@ -116,9 +88,9 @@ def test_a_disk_too_small_for_the_database(installed: Clone, place: Path) -> Non
 
 
 def test_a_disk_that_is_full_at_a_later_start(installed: Clone, place: Path) -> None:
-    with _small_disk(place / "full", 350) as data:
+    with small_disk(place / "full", 350) as data:
         assert installed.run(".venv/bin/almoner", "migrate", ALMONER_DATA_DIR=str(data)).returncode == 0
-        _fill(data / "filler")
+        fill(data / "filler")
         reported = installed.run("make", "run", ALMONER_DATA_DIR=str(data))
         assert reported.returncode != 0
         (line,) = _lines(reported.stdout)

@@ -1,0 +1,53 @@
+"""Small disks that tests fill. Only root may mount them."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+BLOCK = 4096
+MEBIBYTE = 2**20
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int, *, inodes: int | None = None) -> Iterator[Path]:
+    """A data folder on a disk of its own, of so many MB and, where it is said, so many inodes."""
+    folder.mkdir()
+    options = f"size={megabytes}m,mode=755" + (f",nr_inodes={inodes}" if inodes else "")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("a small disk can only be made by root with the right to mount")
+    try:
+        data = folder / "var"
+        data.mkdir()
+        data.chmod(0o755)  # so that root's helper account reaches it, and nothing moves to another disk
+        yield data
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def free_bytes(folder: Path) -> int:
+    """What is free on the disk of the folder."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
+
+
+def fill(file: Path, *, leave: int = 0) -> None:
+    """Append to the file until no more than so many bytes are free."""
+    with file.open("ab", buffering=0) as filler, suppress(OSError):
+        while (more := free_bytes(file.parent) - leave) > 0:
+            filler.write(bytes(min(MEBIBYTE, max(more, BLOCK))))
+
+
+def fill_inodes(folder: Path, *, leave: int = 0) -> None:
+    """Create empty files in the folder until no more than so many inodes are free."""
+    folder.mkdir(exist_ok=True)
+    with suppress(OSError):
+        for number in count():
+            if os.statvfs(folder).f_favail <= leave:
+                return
+            (folder / f"{number}").touch(exist_ok=False)
