@@ -6,10 +6,11 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import httpx
 import pytest
 
-from almoner.platform.database import ballast
+from almoner.platform.database import ballast, postgres
 from tests.support.eventually import eventually
 from tests.support.running import Running, folder, running
 from tests.support.small_disk import MEBIBYTE, fill, fill_inodes, small_disk
@@ -37,6 +38,14 @@ def api(service: Running) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture
+def filler(service: Running) -> Iterator[Path]:
+    """A file that fills the disk; gone after the test, whatever came of it."""
+    file = service.data_dir / "filler"
+    yield file
+    file.unlink(missing_ok=True)
+
+
 def _write(api: httpx.Client) -> httpx.Response:
     return api.post("/v1/categories", json={"name": os.urandom(8).hex()})
 
@@ -61,6 +70,10 @@ async def _until_refused(api: httpx.Client) -> None:
     assert "nearly full" in ready.json()["writesRefused"]["why"]
 
 
+def _remove(file: Path) -> None:
+    file.unlink()
+
+
 def _log(service: Running) -> str:
     return (service.data_dir / "almoner.log").read_text()
 
@@ -70,11 +83,11 @@ def _ballast(service: Running) -> bool:
 
 
 async def test_writes_are_refused_on_a_nearly_full_disk_and_accepted_again_by_itself(
-    service: Running, api: httpx.Client
+    service: Running, api: httpx.Client, filler: Path
 ) -> None:
     await _until_written(api)
     await eventually(lambda: _ballast(service), within=WITHIN)
-    before, filler = len(_log(service)), service.data_dir / "filler"
+    before = len(_log(service))
     fill(filler, leave=RESERVE * MEBIBYTE // 2)
     await _until_refused(api)
     assert _ballast(service)
@@ -82,13 +95,26 @@ async def test_writes_are_refused_on_a_nearly_full_disk_and_accepted_again_by_it
     fill(filler)
     await eventually(lambda: not _ballast(service), within=WITHIN)
     await _until_refused(api)
-    filler.unlink()
+    _remove(filler)
     await _until_written(api)
     await eventually(lambda: _ballast(service), within=WITHIN)
     said = _log(service)[before:]
     assert said.count('"writes_refused"') == said.count('"writes_resumed"') == 1
     assert "Created the ballast file" in said
     assert service.process.poll() is None
+
+
+async def test_a_start_on_a_nearly_full_disk_succeeds_and_says_that_writes_are_refused(
+    service: Running, api: httpx.Client, filler: Path
+) -> None:
+    fill(filler, leave=RESERVE * MEBIBYTE // 2)
+    with running(service.data_dir, disk_reserve_mb=str(RESERVE)) as another:
+        await eventually(lambda: "writes are refused until 160 MB are free" in another.tail(), within=WITHIN)
+        headers = {"Authorization": another.secret_key}
+        with httpx.Client(base_url=another.base_url, headers=headers, timeout=30) as client:
+            await _until_refused(client)
+    _remove(filler)
+    await _until_written(api)
 
 
 async def test_a_disk_without_inodes_is_a_full_disk(service: Running, api: httpx.Client) -> None:
@@ -101,33 +127,43 @@ async def test_a_disk_without_inodes_is_a_full_disk(service: Running, api: httpx
     assert service.process.poll() is None
 
 
-async def test_a_database_killed_on_a_full_disk_starts_again_once_there_is_room(
-    service: Running, api: httpx.Client
+async def test_a_database_that_ended_over_its_full_disk_starts_again_once_there_is_room(
+    service: Running, api: httpx.Client, filler: Path
 ) -> None:
     await _until_written(api)
-    filler = service.data_dir / "filler"
+    server = postgres.Cluster.locate(service.data_dir, None).server()
+    connection = await asyncpg.connect(server.superuser_url())
     fill(filler)
     await eventually(lambda: not _ballast(service), within=WITHIN)
     fill(filler)
-    os.kill(_server(service.data_dir), signal.SIGKILL)
+    await _exhaust_write_ahead_log(connection)
+    connection.terminate()
     await eventually(lambda: _read(api).status_code == 503, within=WITHIN)
     assert _read(api, "/healthz").status_code == 200
-    filler.unlink()
+    _remove(filler)
     await _until_written(api)
     assert service.process.poll() is None
 
 
 async def test_the_ballast_lets_a_killed_database_start_again_on_a_full_disk(
-    service: Running, api: httpx.Client
+    service: Running, api: httpx.Client, filler: Path
 ) -> None:
     await eventually(lambda: _ballast(service), within=WITHIN)
-    fill(service.data_dir / "filler")
+    fill(filler)
     os.kill(_server(service.data_dir), signal.SIGKILL)
     await eventually(lambda: not _ballast(service), within=WITHIN)
     await eventually(lambda: _read(api).status_code == 200, within=WITHIN)
     await _until_refused(api)
-    (service.data_dir / "filler").unlink()
+    _remove(filler)
     await _until_written(api)
+
+
+async def _exhaust_write_ahead_log(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Write more than its files hold, for which PostgreSQL ends on a full disk."""
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+        await connection.execute(
+            "select pg_logical_emit_message(true, 'tests', repeat('x', 16777216)) from generate_series(1, 20)"
+        )
 
 
 def _server(data: Path) -> int:
