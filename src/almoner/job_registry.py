@@ -64,7 +64,7 @@ from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
 from almoner.screening.screenings.service import Screener
@@ -279,8 +279,8 @@ def _mail_handlers(
 ) -> Mapping[str, Handler]:
     """What is done by slices that write to people."""
 
-    def mails(folder: Path) -> PageRenderer:
-        return PageRenderer(db.deployment, folder, catalogues)
+    def mails(folder: Path) -> MailRenderer:
+        return MailRenderer(db.deployment, folder, catalogues)
 
     return {
         **receipts_jobs.handlers(mails(receipts.MAILS), transport),

@@ -177,7 +177,7 @@ async def test_the_addresses_of_sign_in_pages_go_to_the_mailbox_alone(
     assert len(texts) == 1
     await service.drain()
     async with service.db.read() as tx:
-        mails = await tx.fetch("select recipient, text from sandbox_mail where subject = 'Where you sign in'")
+        mails = await tx.fetch("select recipient, text from sandbox_mail where subject = 'Your sign-in pages'")
     [mail] = [mail for mail in mails if mail["recipient"].lower() == "amina.k@example.org"]
     assert f"{home}/sign-in" in mail["text"]
     assert len(re.findall(r"http\S+/sign-in", mail["text"])) == 2

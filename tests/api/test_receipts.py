@@ -24,7 +24,7 @@ from almoner.platform.database.transactions import Partner
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support import factories
 from tests.support import payouts as support
@@ -177,8 +177,8 @@ async def send(service: Service, postman: Any, partner: Partner, donation_id: UU
     """The job, run once."""
     now = service.clock.now()
     payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso_timestamp(now)}
-    pages = PageRenderer(service.db.deployment, receipts.MAILS)
-    handler = receipts_jobs.handlers(pages, postman)[receipts_jobs.SEND]
+    mails = MailRenderer(service.db.deployment, receipts.MAILS)
+    handler = receipts_jobs.handlers(mails, postman)[receipts_jobs.SEND]
     return await handler(JobContext(service.db), Job(1, receipts_jobs.SEND, payload, attempt, 0, now, None))
 
 

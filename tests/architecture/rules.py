@@ -253,6 +253,15 @@ def hashes_of_today(source: Source) -> Iterator[str]:
             yield source.at(call, "hashes passwords at another cost")
 
 
+def mails_without_links(source: Source) -> Iterator[str]:
+    """H11: mails are made where nothing that was typed becomes a link."""
+    if source.path.as_posix() == "platform/outbound/mail_rendering.py":
+        return
+    for call, name in source.calls():
+        if name.rpartition(".")[2] == "Mail":
+            yield source.at(call, "makes a mail by hand; use MailRenderer.render_mail")
+
+
 OF_THE_SERVICE = (
     no_time_source,
     no_environment,
@@ -264,5 +273,6 @@ OF_THE_SERVICE = (
     scoped_finders,
     no_swallowed_errors,
     hashes_of_today,
+    mails_without_links,
 )
 OF_THE_TESTS = (no_stand_ins, no_sleeps, small_module, telling_name)

@@ -18,7 +18,7 @@ from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.chaos.paying import Stopped
 
 
@@ -38,7 +38,7 @@ async def main() -> None:
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
     db = await transactions.open_database(task["dsn"], deployment, size=2)
-    send = receipts_jobs.handlers(PageRenderer(deployment, receipts.MAILS), Deadly())[receipts_jobs.SEND]
+    send = receipts_jobs.handlers(MailRenderer(deployment, receipts.MAILS), Deadly())[receipts_jobs.SEND]
     payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
     await send(JobContext(db), Job(1, receipts_jobs.SEND, payload, 1, 0, now, None))
 

@@ -16,6 +16,7 @@ from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.refund_notices import service as refund_notices
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files import images
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from tests.pages.site import CHALLENGED, DECLINED, GOOD, Site, open_site
@@ -214,36 +215,27 @@ def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues,
 
 def walk_refunds(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that money went back, for every reason."""
-    pages = PageRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
-    language = pages.language(None)
+    mails = MailRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
     for reason in (key.removeprefix("refund.why.") for key in KEYS if key.startswith("refund.why.")):
         assert reason in list(UnallocatedReason)
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
-        html, text = (pages.render_text(f"refund.{form}", language, **facts) for form in ("html", "txt"))
-        reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
+        reader.mail(pseudo.mail_of(mails, "refund", facts))
 
 
 def walk_refunds_of_gifts(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift went back, in part and whole."""
-    pages = PageRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
-    language = pages.language(None)
+    mails = MailRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
     for left in ("1", None):
-        facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "link": "https://q", "reference": "1"}
-        html, text = (pages.render_text(f"gift_refund.{form}", language, **facts) for form in ("html", "txt"))
-        reader.mail({"html": html, "text": text, "subject": language.text("refund.subject", amount="1")})
+        facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "reference": "1"}
+        reader.mail(pseudo.mail_of(mails, "gift_refund", facts))
 
 
 def walk_reassignments(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift is for another nonprofit, on every ground."""
-    pages = PageRenderer(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
-    language = pages.language(None)
+    mails = MailRenderer(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
     named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference"), "Q")
     for why in (key for key in KEYS if key.startswith("reassigned.why.")):
-        html, text = (
-            pages.render_text(f"reassigned.{form}", language, why=why, link="https://q", **named)
-            for form in ("html", "txt")
-        )
-        reader.mail({"html": html, "text": text, "subject": language.text("reassigned.subject", organisation="Q")})
+        reader.mail(pseudo.mail_of(mails, "reassigned", {**named, "why": why}))
 
 
 async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_catalogues(

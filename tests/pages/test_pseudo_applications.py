@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from almoner.validation.applications.documents.domain import MAX_BYTES_PER_DAY, MAX_TOTAL_BYTES
@@ -364,11 +365,9 @@ def walk_what_only_says_something(service: Service, catalogues: TranslationCatal
     for kind in MESSAGES:
         reader.page(bytes(pages.render_message(f"apply.{kind}", language, status=200).body).decode())
     reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
-    facts = {"kind": "failed", "subject": "", "name": "", "partner": "Q", "organisation": "Q", "link": "https://q"}
-    reported: dict[str, Any] = {**facts, "missing": [], "reasons": reasons, "due": None}
-    html, text = (pages.render_text(f"application.{form}", language, **reported) for form in ("html", "txt"))
-    subject = language.text("applied.mail.subject", title=language.text("applied.failed.title"), partner="Q")
-    reader.mail({"html": html, "text": text, "subject": subject})
+    facts = {"kind": "failed", "name": "", "partner": "Q", "organisation": "Q"}
+    mails = MailRenderer(service.db.deployment, application_form.MAILS, catalogues)
+    reader.mail(pseudo.mail_of(mails, "application", {**facts, "missing": [], "reasons": reasons, "due": None}))
 
 
 async def mails(service: Service) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from playwright import async_api as playwright
 from playwright.async_api import expect
 
 from almoner.giving.transfer_notices import service as transfer_notices
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.pages.site import Site, findings, open_site
 from tests.pages.test_pseudo import KEYS, Reader
 from tests.support import bank, factories, pseudo
@@ -97,12 +97,9 @@ async def test_h9_no_word_about_a_transfer_is_outside_the_catalogues(
             reader.page((await browser.get(page)).text)
             await browser.post(page)
             reader.page((await browser.get(page)).text)
-        language = (pages := PageRenderer(service.db.deployment, transfer_notices.MAILS, catalogues)).language(None)
+        mails = MailRenderer(service.db.deployment, transfer_notices.MAILS, catalogues)
         about = {"organisation": "Q", "name": "Q", "amount": "1", "holder": "Q", "rows": [("transfer.iban", "1")]}
-        facts = {**about, "reference": "1", "until": "1", "link": "https://q"}
-        html, text = (pages.render_text(f"transfer{form}", language, **facts) for form in ("_mail.html", ".txt"))
-        subject = language.text("transfer.mail.subject", amount="1", organisation="Q")
-        reader.mail({"html": html, "text": text, "subject": subject})
+        reader.mail(pseudo.mail_of(mails, "transfer", {**about, "reference": "1", "until": "1"}))
         await api.close()
     named = {key for key in KEYS if key.startswith("transfer.") or key == "give.transfer"}
     assert named - reader.seen == set()

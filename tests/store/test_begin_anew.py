@@ -13,7 +13,7 @@ from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import MailDelayed
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
@@ -154,7 +154,7 @@ class Nobody:
 
 
 async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> None:
-    service, pages = ada.service, PageRenderer(ada.service.db.deployment, accounts.MAILS)
+    service, mails = ada.service, MailRenderer(ada.service.db.deployment, accounts.MAILS)
     assert ada.person.email
     async with service.db.write() as tx:
         await accounts.request_sign_in_urls(tx, ada.person.email)
@@ -164,7 +164,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
 
     async def send(attempt: int) -> Result:
         job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
-        return await accounts_jobs.handlers(pages, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
+        return await accounts_jobs.handlers(mails, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
 
     assert isinstance(await send(1439), JobRetry)
     assert await send(1440) == JobDropped("later")

@@ -2,11 +2,14 @@
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
 
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 
 _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
@@ -65,6 +68,13 @@ def read_text(text: str) -> tuple[set[str], set[str]]:
         keys.update(found)
         text = _MESSAGE.sub(" ", text)
     return keys, {word for word in text.split() if re.search(r"[^\W\d_]", word)}
+
+
+def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict[str, Any]:
+    """A mail in the made-up language, as the mailbox has it; its link is one of ours."""
+    facts = {"link": f"{mails.deployment.links.pages}/q", **facts}
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    return asdict(mails.render_mail(name, mails.language(None), facts, key="q", at=at, partner=None, to="q@q.example"))
 
 
 @dataclass

@@ -15,7 +15,7 @@ from almoner.giving.refund_notices.service import MAILS
 from almoner.kit.money import Money
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.support.giving import DAY, Giving, gift
 
 MOMENT = timedelta(seconds=1)
@@ -28,7 +28,7 @@ async def work(giving: Giving) -> None:
         **donations_jobs.handlers(giving.provider, LOOSE_LIMITS),
         **suspense_jobs.handlers(giving.provider),
         **refund_notices_jobs.handlers(
-            PageRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
+            MailRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
         ),
     }
     duties = BackgroundTasks(handlers, refund_notices_jobs.reactions, suspense_jobs.schedules)

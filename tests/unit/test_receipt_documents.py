@@ -22,8 +22,8 @@ from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment, Environment
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import pdf
-from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
@@ -52,9 +52,14 @@ RECEIPT = Receipt(
 
 
 @cache
-def papers(environment: Environment = "sandbox") -> ReceiptDocuments:
+def renderer(environment: Environment = "sandbox") -> MailRenderer:
     deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return ReceiptDocuments(PageRenderer(deployment, receipts.MAILS))
+    return MailRenderer(deployment, receipts.MAILS)
+
+
+@cache
+def papers(environment: Environment = "sandbox") -> ReceiptDocuments:
+    return ReceiptDocuments(renderer(environment))
 
 
 async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfReader:
@@ -168,13 +173,13 @@ async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     first = await papers().render(receipt)
     await papers().render(replace(receipt, first_name="Somebody else"))
     assert await papers().render(receipt) == first
-    mail = await papers().compose_mail(receipt, "amina@example.org")
+    mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
     assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
 
 
 async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
     receipt = replace(RECEIPT, language="ja", first_name="花子", last_name="山田")
-    mail = await papers().compose_mail(receipt, "hanako@example.org")
+    mail = await papers().compose_mail(renderer(), receipt, "hanako@example.org")
     for shown in (text(await read(receipt)), mail.text, mail.html):
         assert "山田 花子" in shown
         assert "山田様" in re.sub("</?bdi>", "", shown)
@@ -185,7 +190,7 @@ async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
 async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
     receipt = replace(RECEIPT, language=language)
     stated = TranslationCatalogues().language(language).text("receipt.tax")
-    mail = await papers().compose_mail(receipt, "amina@example.org")
+    mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
     assert stated in mail.text
     assert stated in mail.html
     shown = text(await read(receipt))

@@ -8,15 +8,15 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
-    """The job's handler. ``pages``: of ``service.MAILS``."""
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+    """The job's handler. ``mails``: of ``service.MAILS``."""
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.render_email(tx, pages, f"letter:{job.id}", job.payload, job.due_at)
+            mail = await service.render_email(tx, mails, f"letter:{job.id}", job.payload, job.due_at)
         return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_ONE_DAY)
 
     return {SEND_JOB: send}

@@ -18,7 +18,7 @@ from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 SEND_JOB: Final = "letters.send"
@@ -72,7 +72,7 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
-async def render_email(tx: Tx, pages: PageRenderer, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
+async def render_email(tx: Tx, mails: MailRenderer, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
     """The mail of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
     realm = Realm(UUID(payload["realm"]))
     try:
@@ -84,22 +84,21 @@ async def render_email(tx: Tx, pages: PageRenderer, key: str, payload: Mapping[s
         return None
     place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
     values = {**payload["values"], "place": place, "user_name": payload.get("user_name", person.user_name)}
-    english = pages.language(None)
+    english = mails.language(None)
     letter = domain.compose_email(payload["kind"], values, payload["facts"])
     facts = {
         "letter": letter,
         "name": domain.shorten_name(payload.get("name", person.shown_name)),
         "url": _link_url(tx, realm, payload),
     }
-    return Mail(
+    return mails.render_mail(
+        "letter",
+        english,
+        facts,
         key=key,
         at=at,
         partner=realm.id if realm.partner else None,
         to=to,
-        subject=letter.subject,
-        text=pages.render_text("letter.txt", english, **facts),
-        html=pages.render_text("letter.html", english, **facts),
-        language=english.html_lang,
     )
 
 

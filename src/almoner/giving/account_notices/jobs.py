@@ -18,7 +18,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 NOTIFY: Final = "account_notices.tell"
 
@@ -32,7 +32,7 @@ async def on_account_proposed(tx: Tx, events: Sequence[Event]) -> None:
 reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)
 
 
-def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are told."""
 
     async def send_notice(work: JobContext, job: Job) -> Result:
@@ -44,33 +44,32 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await _compose_mail(tx, pages, contacts, job)
+            mail = await _compose_mail(tx, mails, contacts, job)
         return await mailing.send_mail(transport, mail, job)
 
     return {NOTIFY: send_notice, service.SEND: send}
 
 
-async def _compose_mail(tx: Tx, pages: PageRenderer, contacts: Contacts, job: Job) -> Mail | None:
+async def _compose_mail(tx: Tx, mails: MailRenderer, contacts: Contacts, job: Job) -> Mail | None:
     """The mail about one account; None when nothing is to be said of it any more."""
     page = await service.load_page(tx, UUID(job.payload["account"]))
     account = page.account
     contact = await contacts(tx, account.organisation_id)
     if contact is None or page.state(tx.now) != "open":
         return None
-    language = pages.language(page.notice.language)
+    language = mails.language(page.notice.language)
     facts = {
         "organisation": page.organisation,
         "account": account,
         "until": page.until,
         "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, account.id)}",
     }
-    return Mail(
+    return mails.render_mail(
+        "payee_account",
+        language,
+        facts,
         key=f"{PAGE_PURPOSE}:{account.id}",
         at=job.due_at,
         partner=page.notice.partner_id,
         to=contact.email,
-        subject=language.text("payee_account.mail.subject", organisation=page.organisation),
-        text=pages.render_text("payee_account.txt", language, **facts),
-        html=pages.render_text("payee_account_mail.html", language, **facts),
-        language=language.html_lang,
     )

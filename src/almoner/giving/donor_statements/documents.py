@@ -11,6 +11,7 @@ from almoner.giving.donor_statements.domain import DonorStatement, DonorStatemen
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
@@ -35,7 +36,7 @@ class StatementDocuments:
         self._pages = pages
 
     def compose_mail(
-        self, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime
+        self, mails: MailRenderer, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime
     ) -> Mail:
         """The mail that brings a link, which ends then (real time)."""
         language = self._pages.language(receipt.language)
@@ -44,15 +45,14 @@ class StatementDocuments:
             "name": formats.greeting_name(receipt.first_name, receipt.last_name, language.locale),
             "link": self.statement_url(receipt.donation_id, until),
         }
-        return Mail(
+        return mails.render_mail(
+            "statement",
+            language,
+            facts,
             key=f"statement:{link_id}",
             at=at,
             partner=receipt.partner_id,
             to=to,
-            subject=language.text("statement.mail.subject"),
-            text=self._pages.render_text("statement.txt", language, **facts),
-            html=self._pages.render_text("statement_mail.html", language, **facts),
-            language=language.html_lang,
         )
 
     def statement_url(self, donation_id: UUID, until: datetime) -> str:

@@ -12,12 +12,12 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the templates and the carrier of mails."""
-    papers = StatementDocuments(pages)
+    papers = StatementDocuments(mails)
 
     async def send(work: JobContext, job: Job) -> Result:
         link_id, donation_id = UUID(job.payload["link"]), UUID(job.payload["donation"])
@@ -31,7 +31,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             except NotFound:
                 return JobDone()  # the donor was forgotten meanwhile
             issuer = await service.issuer_name_of(tx, receipt)
-        mail = papers.compose_mail(link_id, receipt, issuer, to, asked + domain.LINK_LIFETIME, job.due_at)
+        mail = papers.compose_mail(mails, link_id, receipt, issuer, to, asked + domain.LINK_LIFETIME, job.due_at)
         return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_HOURS)
 
     return {SEND: send}

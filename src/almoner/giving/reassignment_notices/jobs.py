@@ -15,7 +15,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 SEND: Final = "reassignment_notices.send"
 
@@ -41,12 +41,12 @@ async def on_reassignment(tx: Tx, events: Sequence[Event]) -> None:
 reactions: Final = (Reaction(REASSIGNED, on_reassignment),)
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the carrier of mails."""
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_mail(tx, pages, UUID(job.payload["donation"]), job.due_at)
+            mail = await service.compose_mail(tx, mails, UUID(job.payload["donation"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

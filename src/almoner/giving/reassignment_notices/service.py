@@ -16,13 +16,13 @@ from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datetime) -> Mail | None:
+async def compose_mail(tx: Tx, mails: MailRenderer, donation_id: UUID, at: datetime) -> Mail | None:
     """The mail about the last reassignment of a gift; None where nobody gave it on a page of ours, or all is back.
 
     Raises NotFound.
@@ -34,7 +34,7 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
         return None
     partner = Partner(donation.partner_id)
     session = await sessions.get(tx, partner, donation.session_id)
-    language = pages.language(session.language)
+    language = mails.language(session.language)
     organisation = (await hosted_page.nonprofit_profile_of(tx, partner, made.target)).name
     facts = {
         "organisation": organisation,
@@ -44,18 +44,17 @@ async def compose_mail(tx: Tx, pages: PageRenderer, donation_id: UUID, at: datet
         "amount": formats.format_money(stored.minor, stored.currency, language.locale),
         "on": formats.format_day(donation.reassigned_at or at, language.locale),
         "why": f"reassigned.why.{made.ground or 'unknown'}",
-        "reference": pages.deployment.ids.text("donation", donation.id),
-        "link": _link(pages, donation),
+        "reference": mails.deployment.ids.text("donation", donation.id),
+        "link": _link(mails, donation),
     }
-    return Mail(
+    return mails.render_mail(
+        "reassigned",
+        language,
+        facts,
         key=f"reassigned:{made.id}",
         at=at,
         partner=donation.partner_id,
         to=donation.email,
-        subject=language.text("reassigned.subject", organisation=organisation),
-        text=pages.render_text("reassigned.txt", language, **facts),
-        html=pages.render_text("reassigned.html", language, **facts),
-        language=language.html_lang,
     )
 
 
@@ -67,8 +66,8 @@ async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
         return (await partners.get(tx, partner)).name
 
 
-def _link(pages: PageRenderer, donation: Donation) -> str:
-    deployment = pages.deployment
+def _link(mails: MailRenderer, donation: Donation) -> str:
+    deployment = mails.deployment
     return (
         f"{deployment.links.pages}/gift?token={deployment.vault.page_token(receipts_domain.PAGE_PURPOSE, donation.id)}"
     )

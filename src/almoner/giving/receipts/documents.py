@@ -9,6 +9,7 @@ from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment, Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
@@ -31,7 +32,7 @@ class ReceiptDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    async def compose_mail(self, receipt: Receipt, to: str) -> Mail:
+    async def compose_mail(self, mails: MailRenderer, receipt: Receipt, to: str) -> Mail:
         """The mail that brings a receipt; the same until something becomes of the gift."""
         language = self._pages.language(receipt.language)
         amount = formats.format_money(receipt.money.minor, receipt.money.currency, language.locale)
@@ -44,15 +45,14 @@ class ReceiptDocuments:
             "link": self.status_url(receipt),
         }
         reference = self._reference(receipt)
-        return Mail(
+        return mails.render_mail(
+            "receipt",
+            language,
+            facts,
             key=f"receipt:{reference}",
             at=receipt.received_at,
             partner=receipt.partner_id,
             to=to,
-            subject=language.text("receipt.subject", amount=amount, organisation=receipt.now_for),
-            text=self._pages.render_text("receipt.txt", language, **facts),
-            html=self._pages.render_text("receipt.html", language, **facts),
-            language=language.html_lang,
             attachments=(Attachment(receipt.file_name, PDF, await self.render(receipt)),),
         )
 
@@ -73,7 +73,7 @@ class ReceiptDocuments:
         return self._pages.deployment.ids.text("donation", receipt.donation_id)
 
     def _rows(self, receipt: Receipt, language: Language) -> list[tuple[str, str]]:
-        """Label and value of each fact, the same in mail and document; the amount stands above them."""
+        """Key of the label and value of each fact, the same in mail and document; the amount stands above them."""
 
         def money(minor: int) -> str:
             return formats.format_money(minor, receipt.money.currency, language.locale)
@@ -92,7 +92,7 @@ class ReceiptDocuments:
             ("date", formats.format_day(receipt.received_at, language.locale)),
             ("reference", self._reference(receipt)),
         )
-        return [(language.text(f"receipt.{name}"), value) for name, value in facts]
+        return [(f"receipt.{name}", value) for name, value in facts]
 
     def _facts(self, receipt: Receipt, language: Language) -> Facts:
         """What the template reads."""
@@ -132,7 +132,7 @@ class ReceiptDocuments:
                 formats.format_money(receipt.money.minor, receipt.money.currency, language.locale), rtl=rtl
             ),
             "rows": [
-                {"label": label, "value": directional_text(value, rtl=rtl)}
+                {"label": language.text(label), "value": directional_text(value, rtl=rtl)}
                 for label, value in self._rows(receipt, language)
             ],
             "notes": notes,

@@ -18,7 +18,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 SEND: Final = "receipts.send"
 
@@ -49,9 +49,9 @@ async def on_payment_received(tx: Tx, events: Sequence[Event]) -> None:
 reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment_received),)
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The job's handler, with the templates and the carrier of mails."""
-    papers = ReceiptDocuments(pages)
+    papers = ReceiptDocuments(mails)
 
     async def send(work: JobContext, job: Job) -> Result:
         partner, donation_id = Partner(UUID(job.payload["partner"])), UUID(job.payload["donation"])
@@ -63,7 +63,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             if issued is None or to is None:
                 return JobDone()
             receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
-        mail = await papers.compose_mail(receipt, to)
+        mail = await papers.compose_mail(mails, receipt, to)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

@@ -16,7 +16,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 SEND: Final = "refund_notices.send"
 SEND_DONATION_REFUND: Final = "refund_notices.send_of_gift"
@@ -39,17 +39,17 @@ async def on_donation_refunded(tx: Tx, events: Sequence[Event]) -> None:
 reactions: Final = (Reaction(REFUNDED, on_unallocated_refunded), Reaction(SENT, on_donation_refunded))
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The jobs' handlers, with the carrier of mails."""
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_unallocated_refund_mail(tx, pages, UUID(job.payload["held"]), job.due_at)
+            mail = await service.compose_unallocated_refund_mail(tx, mails, UUID(job.payload["held"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     async def send_of_gift(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_donation_refund_mail(tx, pages, UUID(job.payload["refund"]), job.due_at)
+            mail = await service.compose_donation_refund_mail(tx, mails, UUID(job.payload["refund"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send, SEND_DONATION_REFUND: send_of_gift}

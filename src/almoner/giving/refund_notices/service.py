@@ -20,13 +20,13 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.receipts.domain import PAGE_PURPOSE
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
-async def compose_unallocated_refund_mail(tx: Tx, pages: PageRenderer, held_id: UUID, at: datetime) -> Mail | None:
+async def compose_unallocated_refund_mail(tx: Tx, mails: MailRenderer, held_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund; None when nobody is known who could be told. Raises NoSuchUnallocatedPayment."""
     held = await suspense.get(tx, held_id)
     if held.donation_id is None:
@@ -36,28 +36,27 @@ async def compose_unallocated_refund_mail(tx: Tx, pages: PageRenderer, held_id: 
     donation = await donations.get(tx, Partner(session.partner_id), held.donation_id)
     if donation.email is None:
         return None
-    language = pages.language(session.language)
+    language = mails.language(session.language)
     amount = formats.format_money(held.money.minor, held.money.currency, language.locale)
     facts = {
         "organisation": (await hosted_page.load_nonprofit(tx, session)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "why": f"refund.why.{held.reason.value}",
-        "reference": pages.deployment.ids.text("donation", donation.id),
+        "reference": mails.deployment.ids.text("donation", donation.id),
     }
-    return Mail(
+    return mails.render_mail(
+        "refund",
+        language,
+        facts,
         key=_key(held),
         at=at,
         partner=donation.partner_id,
         to=donation.email,
-        subject=language.text("refund.subject", amount=amount),
-        text=pages.render_text("refund.txt", language, **facts),
-        html=pages.render_text("refund.html", language, **facts),
-        language=language.html_lang,
     )
 
 
-async def compose_donation_refund_mail(tx: Tx, pages: PageRenderer, refund_id: UUID, at: datetime) -> Mail | None:
+async def compose_donation_refund_mail(tx: Tx, mails: MailRenderer, refund_id: UUID, at: datetime) -> Mail | None:
     """The mail about one refund of a gift; None when no donor is known, or a partner has the money.
 
     Raises NoSuchRefund.
@@ -67,28 +66,27 @@ async def compose_donation_refund_mail(tx: Tx, pages: PageRenderer, refund_id: U
     if donation.session_id is None or donation.email is None:
         return None
     session = await sessions.get_for_page(tx, donation.session_id)
-    language = pages.language(session.language)
+    language = mails.language(session.language)
     whose = await reassignments.organisation_at(tx, donation, refund.ended_at or at)
     left = await _remaining_then(tx, refund, donation)
     amount = formats.format_money(refund.money.minor, refund.money.currency, language.locale)
-    token = pages.deployment.vault.page_token(PAGE_PURPOSE, donation.id)
+    token = mails.deployment.vault.page_token(PAGE_PURPOSE, donation.id)
     facts = {
         "organisation": (await hosted_page.nonprofit_profile_of(tx, Partner(donation.partner_id), whose)).name,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": amount,
         "left": formats.format_money(left, donation.money.currency, language.locale) if left else None,
-        "link": f"{pages.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
-        "reference": pages.deployment.ids.text("donation", donation.id),
+        "link": f"{mails.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
+        "reference": mails.deployment.ids.text("donation", donation.id),
     }
-    return Mail(
+    return mails.render_mail(
+        "gift_refund",
+        language,
+        facts,
         key=f"gift_refund:{refund.id}",
         at=at,
         partner=donation.partner_id,
         to=donation.email,
-        subject=language.text("refund.subject", amount=amount),
-        text=pages.render_text("gift_refund.txt", language, **facts),
-        html=pages.render_text("gift_refund.html", language, **facts),
-        language=language.html_lang,
     )
 
 

@@ -15,7 +15,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, NewJob, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 SEND: Final = "transfer_notices.send"
 
@@ -30,13 +30,13 @@ reactions: Final = (Reaction(CONFIRMED, on_transfer_confirmed),)
 
 
 def handlers(
-    pages: PageRenderer, transport: MailTransport, accounts: Mapping[str, BankDetails]
+    mails: MailRenderer, transport: MailTransport, accounts: Mapping[str, BankDetails]
 ) -> Mapping[str, Handler]:
     """The job's handler, with the carrier of mails and our own accounts by currency."""
 
     async def send(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await service.compose_mail(tx, pages, accounts, UUID(job.payload["donation"]), job.due_at)
+            mail = await service.compose_mail(tx, mails, accounts, UUID(job.payload["donation"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {SEND: send}

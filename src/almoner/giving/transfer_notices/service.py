@@ -14,14 +14,14 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import PageRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
 
 
 async def compose_mail(
-    tx: Tx, pages: PageRenderer, accounts: Mapping[str, BankDetails], donation_id: UUID, at: datetime
+    tx: Tx, mails: MailRenderer, accounts: Mapping[str, BankDetails], donation_id: UUID, at: datetime
 ) -> Mail | None:
     """The mail about one transfer; None when it is not waited for any more, or there is no such account."""
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
@@ -33,10 +33,10 @@ async def compose_mail(
     if transfer.until is None:
         return None
     session = await sessions.get_for_page(tx, donation.session_id)
-    language = pages.language(session.language)
+    language = mails.language(session.language)
     organisation = (await hosted_page.load_nonprofit(tx, session)).name
     amount = formats.format_money(transfer.money.minor, transfer.money.currency, language.locale)
-    token = pages.deployment.vault.page_token(PAGE_PURPOSE, session.id)
+    token = mails.deployment.vault.page_token(PAGE_PURPOSE, session.id)
     facts = {
         "organisation": organisation,
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
@@ -45,15 +45,14 @@ async def compose_mail(
         "rows": pay_to.rows,
         "reference": transfer.shown_reference,
         "until": formats.format_day(transfer.until, language.locale),
-        "link": f"{pages.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
+        "link": f"{mails.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
     }
-    return Mail(
+    return mails.render_mail(
+        "transfer",
+        language,
+        facts,
         key=f"transfer:{donation.id}",
         at=at,
         partner=donation.partner_id,
         to=donation.email,
-        subject=language.text("transfer.mail.subject", amount=amount, organisation=organisation),
-        text=pages.render_text("transfer.txt", language, **facts),
-        html=pages.render_text("transfer_mail.html", language, **facts),
-        language=language.html_lang,
     )

@@ -1,7 +1,7 @@
 """From a template to an answer: autoescaped Jinja2, the reader's language, and the headers of every page."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from secrets import token_urlsafe
@@ -23,14 +23,20 @@ _SHARED: Final = Path(__file__).parent / "templates"
 
 
 @cache
-def _environment(templates: Path) -> Environment:
-    """The templates of a folder and the shared ones, compiled once in a process."""
+def _page_environment(templates: Path) -> Environment:
+    """Compiled once in a process."""
+    return template_environment(templates)
+
+
+def template_environment(templates: Path, finalize: Callable[[object], object] | None = None) -> Environment:
+    """The templates of a folder and the shared ones; ``finalize`` is given each value before it is shown."""
     made = Environment(
         loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
         autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=finalize,
     )
     made.filters["bdi"] = bidi_isolated
     made.filters["embed"] = bidi_isolated_in_page
@@ -40,14 +46,14 @@ def _environment(templates: Path) -> Environment:
 
 
 class PageRenderer:
-    """Renders the pages and mails of one slice: its own templates, then the shared ones."""
+    """Renders the pages of one slice: its own templates, then the shared ones."""
 
     def __init__(
         self, deployment: Deployment, templates: Path, catalogues: TranslationCatalogues | None = None
     ) -> None:
         self.deployment = deployment
         self.catalogues = catalogues or TranslationCatalogues()
-        self._templates = _environment(templates)
+        self._templates = _page_environment(templates)
 
     def language(self, tag: str | None) -> Language:
         """The language of an RFC 5646 tag; English when it is None or not offered."""
@@ -59,7 +65,7 @@ class PageRenderer:
         return self.language(found or FALLBACK)
 
     def render_text(self, template: str, language: Language, **context: object) -> str:
-        """A rendered template without headers, for mails."""
+        """A rendered template without headers."""
         return self._templates.get_template(template).render(**self._shared(language), **context)
 
     def render_page(

@@ -14,7 +14,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, JobRetry, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import agent_review, email_confirmation, emails, service
@@ -68,7 +68,7 @@ def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
 
 
 def handlers(
-    pages: PageRenderer, transport: MailTransport, hosts: MailHosts, screener: Screener
+    mails: MailRenderer, transport: MailTransport, hosts: MailHosts, screener: Screener
 ) -> Mapping[str, Handler]:
     """The jobs' handlers, with the mails' templates (``service.MAILS``), who carries them, hosts and lists."""
 
@@ -95,12 +95,12 @@ def handlers(
 
     async def send_confirmation(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.confirmation_email(tx, pages, UUID(job.payload["confirmation"]), job.due_at)
+            mail = await emails.confirmation_email(tx, mails, UUID(job.payload["confirmation"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     async def request_confirmation(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.representation_request_email(tx, pages, UUID(job.payload["verification"]), job.due_at)
+            mail = await emails.representation_request_email(tx, mails, UUID(job.payload["verification"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     return {

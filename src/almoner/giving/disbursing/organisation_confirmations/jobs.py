@@ -19,7 +19,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -53,7 +53,7 @@ schedules: Final = (
 )
 
 
-def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
     """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are asked."""
 
     async def send_request(work: JobContext, job: Job) -> Result:
@@ -69,7 +69,7 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
         mail_id = UUID(job.payload["mail"])
         async with work.db.read() as tx:
             asked = await service.find_page_for_mail(tx, mail_id)
-            mail = None if asked is None else compose_mail(tx, pages, mail_id, asked, job.due_at)
+            mail = None if asked is None else compose_mail(tx, mails, mail_id, asked, job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     async def forget_names(work: JobContext, job: Job) -> Result:
@@ -80,24 +80,23 @@ def handlers(pages: PageRenderer, transport: MailTransport, contacts: Contacts) 
     return {service.REQUEST: send_request, service.SEND: send, service.ERASE_NAMES: forget_names}
 
 
-def compose_mail(tx: Tx, pages: PageRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:
+def compose_mail(tx: Tx, mails: MailRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:
     """The mail to the nonprofit, in the language that it was asked in."""
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"
-    language = pages.language(confirmation.language)
+    language = mails.language(confirmation.language)
     facts = {
         "partner": asked.partner,
         "organisation": asked.organisation,
         "until": confirmation.expires_at,
         "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
     }
-    return Mail(
+    return mails.render_mail(
+        "payee",
+        language,
+        facts,
         key=f"payee:{mail_id}",
         at=at,
         partner=asked.verification.partner_id,
         to=confirmation.email,
-        subject=language.text("payee.mail.subject", organisation=asked.organisation),
-        text=pages.render_text("payee.txt", language, **facts),
-        html=pages.render_text("payee.html", language, **facts),
-        language=language.html_lang,
     )

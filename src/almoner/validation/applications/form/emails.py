@@ -5,31 +5,30 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.form import service
 from almoner.validation.applications.invites import service as invites
 
 
-async def handover_email(tx: Tx, pages: PageRenderer, handover_id: UUID, at: datetime) -> Mail | None:
+async def handover_email(tx: Tx, mails: MailRenderer, handover_id: UUID, at: datetime) -> Mail | None:
     """The mail with the link; None when there is nothing to go on with any more."""
     found = await service.find_open_handover(tx, handover_id)
     if found is None:
         return None
     handed, application = found
-    language = pages.language(application.language)
+    language = mails.language(application.language)
     partner = application.configuration.display_name
     facts = {
         "partner": partner,
         "until": application.invite.expires_at,
         "link": invites.build_api_record(tx, application.invite).url,
     }
-    return Mail(
+    return mails.render_mail(
+        "handover",
+        language,
+        facts,
         key=f"application-handover:{handed.id}",
         at=at,
         partner=application.invite.partner_id,
         to=handed.email,
-        subject=language.text("apply.mail.subject", partner=partner),
-        text=pages.render_text("handover.txt", language, **facts),
-        html=pages.render_text("handover.html", language, **facts),
-        language=language.html_lang,
     )

@@ -13,7 +13,7 @@ from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDropped, Result
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.pages.rendering import PageRenderer
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.documents import domain as documents_domain
 from almoner.validation.applications.form import emails, notifications, service, status_emails, store
 from almoner.validation.applications.form.notifications import NOTIFY_APPLICANT, NotificationKind, notify_applicant
@@ -76,12 +76,12 @@ schedules: Final = (
 )
 
 
-def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Handler]:
+def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
     """The jobs' handlers, with the mails' templates (``service.MAILS``) and who carries them."""
 
     async def hand_over(work: JobContext, job: Job) -> Result:
         async with work.db.read() as tx:
-            mail = await emails.handover_email(tx, pages, UUID(job.payload["handover"]), job.due_at)
+            mail = await emails.handover_email(tx, mails, UUID(job.payload["handover"]), job.due_at)
         return await mailing.send_mail(transport, mail, job)
 
     async def write(work: JobContext, job: Job) -> Result:
@@ -90,7 +90,7 @@ def handlers(pages: PageRenderer, transport: MailTransport) -> Mapping[str, Hand
             return JobDropped(f"there is no mail that says {kind}")
         async with work.db.read() as tx:
             mail = await status_emails.build_status_email(
-                tx, pages, UUID(stated["submission"]), cast("NotificationKind", kind), stated["of"], job.due_at
+                tx, mails, UUID(stated["submission"]), cast("NotificationKind", kind), stated["of"], job.due_at
             )
         if mail is None and kind == "missing":
             async with work.db.write() as tx:

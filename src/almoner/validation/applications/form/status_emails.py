@@ -1,25 +1,22 @@
 """The mails about an application, in its language: that it came in, what is missing, what was decided, and appeals."""
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.kit.text import defuse_links
 from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.rendering import PageRenderer
 from almoner.validation.applications.form import status, status_views
 from almoner.validation.applications.form.notifications import NotificationKind
 from almoner.validation.applications.form.status_views import ApplicationStatus
 from almoner.validation.applications.form.submit import status_link
 from almoner.validation.applications.submissions import service as submissions
-from almoner.validation.applications.submissions.service import Requirement
 
 
 async def build_status_email(
-    tx: Tx, pages: PageRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
+    tx: Tx, mails: MailRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
 ) -> Mail | None:
     """One mail; None where nobody can be written to, and where it would say what is not true any more."""
     try:
@@ -34,39 +31,26 @@ async def build_status_email(
         if kind == "received" and of != str(submission.agent_verification_id):
             return None  # another one tells it, since the address was corrected
         at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
-    language = pages.language(known.language)
-    names = {"partner": known.partner, "organisation": defuse_links(submission.organisation_name)}
-    subject = language.text(
-        "applied.mail.subject", title=language.text(f"applied.{kind}.title", **names), partner=known.partner
-    )
+    language = mails.language(known.language)
     facts = {
-        **names,
+        "partner": known.partner,
+        "organisation": submission.organisation_name,
         "kind": kind,
-        "subject": subject,
-        "name": defuse_links(
-            formats.greeting_name(applicant.first_name or "", applicant.last_name or "", language.locale)
-        ),
-        "missing": [_without_links(one) for one in known.missing] if kind == "missing" else [],
+        "name": formats.greeting_name(applicant.first_name or "", applicant.last_name or "", language.locale),
+        "missing": known.missing if kind == "missing" else [],
         "reasons": status.failure_reason_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
         "link": status_link(tx, submission_id, at),
     }
-    return Mail(
+    return mails.render_mail(
+        "application",
+        language,
+        facts,
         key=f"application:{submission_id}:{kind}:{of}",
         at=at,
         partner=submission.partner_id,
         to=applicant.email,
-        subject=subject,
-        text=pages.render_text("application.txt", language, **facts),
-        html=pages.render_text("application.html", language, **facts),
-        language=language.html_lang,
     )
-
-
-def _without_links(missing: Requirement) -> Requirement:
-    """Without links in the number that somebody has typed."""
-    number = missing.registry_number
-    return missing if number is None else replace(missing, registry_number=defuse_links(number))
 
 
 def _still_applies(known: ApplicationStatus, kind: NotificationKind) -> bool:

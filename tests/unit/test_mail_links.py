@@ -1,0 +1,292 @@
+"""H11: no mail makes a link of what somebody typed, in any language or script, in text, HTML and subject."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from almoner.access.security_emails import domain as security_emails
+from almoner.giving.checkout.donations.domain import RefundedAmount
+from almoner.giving.receipts.domain import ReassignedOrganisation, Receipt
+from almoner.kit.ids import Ids
+from almoner.kit.money import Money
+from almoner.kit.text import defuse_links
+from almoner.platform.crypto import Vault
+from almoner.platform.deployment import BaseUrls, Deployment
+from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
+from almoner.validation.applications.form.notifications import NotificationKind
+from tests.architecture.sources import PACKAGE
+from tests.support.clock import TestClock
+from tests.support.linkifier import ShownHtml, find_links
+
+AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+PAGES = "https://give.example.org"
+OWN = f"{PAGES}/gift?token=AbC-d_1.2&x=1"
+DEPLOYMENT = Deployment("sandbox", TestClock(), Ids(sandbox=True), BaseUrls(PAGES, PAGES), Vault(bytes(32)))
+CATALOGUES = TranslationCatalogues()
+WORDS = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
+JOINER = "\u2060"
+
+HOSTILE = (
+    "http://evil.example/login click here",
+    "HTTPS://EVIL.EXAMPLE",
+    "http://2130706433/",
+    "192.0.2.7/login",
+    "www.evil.example",
+    "WWW.4.example",
+    "evil.example",
+    "See evil.example!",
+    "ada@evil.example",
+    "mailto:ada@evil.example?subject=Hello",
+    "tel:+449098790000",
+    "javascript:alert(1)",
+    "//evil.example/x",
+    r"\\evil.example\share",
+    "пример.рф",
+    "例え.jp",
+    "例え。テスト",
+    "ｅｖｉｌ｡ｃｏｍ",
+    "http：／／evil．example",
+    "ada＠evil．example",
+    "xn--e1afmkfd.xn--p1ai",
+    "موقع.السعودية",
+    "शादी.com",
+    "ⓔⓥⓘⓛ.ⓒⓞⓜ",
+    ".example",
+    "evil.\u200bexample",
+    "evil\u2060.example",
+    "\u2069\u202eevil.example",
+    "Ada\nhttp://evil.example",
+    '<a href="http://evil.example">here</a>',
+    "http&#58;//evil&#46;example",
+    OWN,
+    f"{PAGES}.evil.example/gift",
+)
+HARMLESS = ("St. Mary", "Dr. Who, Esq.", "Verein Hilfe e.V.", "1,234.50 / 12-3456789", "10:30", "山田。")
+
+RECEIPT = Receipt(
+    donation_id=UUID(int=1),
+    partner_id=UUID(int=1),
+    number=42,
+    prefix="",
+    issuer="",
+    language="en",
+    organisation="",
+    register="",
+    register_number="",
+    first_name="",
+    last_name="",
+    anonymous=True,
+    payment_id=UUID(int=2),
+    money=Money(2600, "GBP"),
+    cover_minor=100,
+    received_at=AT,
+    issued_at=AT,
+)
+
+
+def receipts(typed: str) -> list[dict[str, Any]]:
+    """A receipt that stands, one whose gift went back in part to be passed on, and a void one."""
+    receipt = replace(RECEIPT, issuer=typed, organisation=typed, first_name=typed, last_name=typed)
+    passed_on = replace(
+        receipt,
+        passed_on=ReassignedOrganisation(typed, AT),
+        refunded=RefundedAmount(AT, Money(600, "GBP")),
+    )
+    void = replace(receipt, refunded=RefundedAmount(AT, receipt.money))
+    facts = {"amount": "£26.00", "rows": [("receipt.donor", typed)], "back": "March 2", "moved": "March 2"}
+    return [{**facts, "receipt": one} for one in (receipt, passed_on, void)]
+
+
+def letters(typed: str) -> list[dict[str, Any]]:
+    """Every kind of mail to people who sign in; harmless ones name no file of ours."""
+    named = ("left", "name", "issuer", "source", "amount", "roles", "place", "user_name")
+    kinds = [kind for kind in get_args(security_emails.Kind) if typed in HOSTILE or not kind.startswith("refund_")]
+    values = dict.fromkeys(named, typed)
+    return [
+        {"letter": security_emails.compose_email(kind, values, {"Device": typed}), "name": typed, "url": OWN}
+        for kind in kinds
+    ]
+
+
+def applications(typed: str) -> list[dict[str, Any]]:
+    """Every kind of mail about an application, with all that may be missing, and every reason."""
+    missing = [
+        SimpleNamespace(kind=kind, registry_name=typed, registry_number=typed)
+        for kind in ("registration_evidence", "registry_number", "confirmation", "association")
+    ]
+    reasons = [key for key in WORDS if key.startswith("applied.reason.")]
+    facts = {"missing": missing, "reasons": reasons, "due": AT, "name": typed}
+    return [{**facts, "kind": kind, **named(typed)} for kind in get_args(NotificationKind)]
+
+
+def named(typed: str, **facts: object) -> dict[str, Any]:
+    """What most mails name."""
+    names = ("organisation", "partner", "name", "issuer", "former", "holder", "reference", "title", "amount", "on")
+    return {**dict.fromkeys(names, typed), "until": AT, **facts}
+
+
+SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
+    "access/accounts/mails/addresses": lambda typed: [{"addresses": [SimpleNamespace(partner=typed, url=OWN)]}],
+    "access/security_emails/mails/letter": letters,
+    "giving/account_notices/mails/payee_account": lambda typed: [
+        named(typed, account=SimpleNamespace(currency="EUR", masked_number=typed, holder=typed))
+    ],
+    "giving/checkout/card_testing/mails/code": lambda typed: [{"cause": SimpleNamespace(name=typed), "code": "123456"}],
+    "giving/disbursing/organisation_confirmations/mails/payee": lambda typed: [named(typed)],
+    "giving/donor_statements/mails/statement": lambda typed: [named(typed)],
+    "giving/reassignment_notices/mails/reassigned": lambda typed: [
+        named(typed, why=f"reassigned.why.{ground}") for ground in ("merged", "unknown", "failed_compliance")
+    ],
+    "giving/receipts/mails/receipt": receipts,
+    "giving/refund_notices/mails/gift_refund": lambda typed: [named(typed, left=left) for left in (typed, None)],
+    "giving/refund_notices/mails/refund": lambda typed: [named(typed, why="refund.why.paid_twice")],
+    "giving/transfer_notices/mails/transfer": lambda typed: [named(typed, rows=[("transfer.iban", typed)])],
+    "validation/agents/mails/confirmation": lambda typed: [named(typed, code="123456")],
+    "validation/agents/mails/question": lambda typed: [named(typed)],
+    "validation/applications/form/mails/application": applications,
+    "validation/applications/form/mails/handover": lambda typed: [named(typed)],
+}
+
+
+def found(suffix: str) -> set[str]:
+    """Every mail of the service, from the folders."""
+    return {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.glob(f"**/mails/*{suffix}")}
+
+
+def in_every_language() -> list[tuple[str, str]]:
+    """Each mail with each language; what says nothing of the catalogues is in English only."""
+    return [
+        (mail, tag)
+        for mail in sorted(SAMPLES)
+        for tag in CATALOGUES.offered_languages
+        if tag == "en" or "say(" in (PACKAGE / f"{mail}.txt").read_text()
+    ]
+
+
+def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
+    """The mail in all its forms, in a language, with this in each place where somebody types."""
+    path = Path(mail)
+    renderer = MailRenderer(DEPLOYMENT, PACKAGE / path.parent, CATALOGUES)
+    return [
+        renderer.render_mail(
+            path.name,
+            renderer.language(tag),
+            {"link": OWN, **facts},
+            key="key",
+            at=AT,
+            partner=None,
+            to="ada@example.org",
+        )
+        for facts in SAMPLES[mail](typed)
+    ]
+
+
+def test_every_mail_of_the_service_is_tried() -> None:
+    assert found(".txt") == found(".html") == set(SAMPLES)
+    assert len(CATALOGUES.offered_languages) == 12
+
+
+@pytest.mark.parametrize(("mail", "tag"), in_every_language())
+def test_h11_nothing_that_was_typed_becomes_a_link(mail: str, tag: str) -> None:
+    own_links = [ShownHtml(one.html).targets for one in rendered(mail, tag, "Ada")]
+    for typed in HOSTILE:
+        for made, own in zip(rendered(mail, tag, typed), own_links, strict=False):
+            shown = ShownHtml(made.html)
+            assert find_links(made.subject) == [], typed
+            assert find_links(made.text.replace(OWN, " ", len(own))) == [], typed
+            assert list(shown.links(OWN if "addresses" in mail else "\0")) == [], typed
+            assert shown.targets == own == [OWN] * len(own)
+            assert made.text.count(OWN) == len(own)
+
+
+@pytest.mark.parametrize(("mail", "tag"), in_every_language())
+def test_what_is_no_link_is_shown_as_it_was_typed_and_our_own_words_stay(mail: str, tag: str) -> None:
+    for typed in HARMLESS:
+        for made in rendered(mail, tag, typed):
+            assert JOINER not in made.subject + made.text + made.html
+            assert typed in made.text or "code" in made.text or mail.endswith("letter")
+
+
+@pytest.mark.parametrize("tag", CATALOGUES.offered_languages)
+def test_no_word_of_ours_makes_a_host_name_of_what_is_typed_after_it(tag: str) -> None:
+    """``。`` parts names of hosts, too, and no blank comes after it. Figures and dates are ours."""
+    words = (LOCALE_FOLDER / f"{tag}.json").read_text("utf-8")
+    assert re.findall(r"[.。．｡@/]\{(?!amount|day|left|moment)\w+\}", words) == []
+
+
+def test_the_subject_is_one_line_and_the_title_of_the_html() -> None:
+    for made in rendered("giving/receipts/mails/receipt", "en", "Salt & <Light>\nTrust"):
+        assert made.subject.endswith("Salt & <Light> Trust")
+        assert "Salt &amp; &lt;Light&gt; Trust</title>" in made.html
+
+
+def test_html_from_elsewhere_keeps_its_tags_and_loses_its_links(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text("{% block subject %}S{% endblock %}{{ shown }}{{ link|own_link }}")
+    (tmp_path / "x.txt").write_text("{{ shown|embed }} {{ elsewhere|own_link }}")
+    facts = {
+        "shown": Markup('<b title="a.example">&lt;evil.example</b>'),
+        "link": OWN,
+        "elsewhere": "https://evil.example",
+    }
+    mails = MailRenderer(DEPLOYMENT, tmp_path, CATALOGUES)
+    made = mails.render_mail("x", mails.language("en"), facts, key="k", at=AT, partner=None, to="ada@example.org")
+    assert made.html.startswith(f'S<b title="a.example">&lt;evil{JOINER}.{JOINER}example</b>{PAGES}')
+    assert find_links(made.text) == []
+
+
+@pytest.mark.parametrize("typed", HOSTILE)
+def test_the_linkifier_finds_what_is_not_defused(typed: str) -> None:
+    plain = "".join(sign for sign in typed if sign not in "\u200b\u2060\u2069\u202e").replace("&#58;", ":")
+    assert find_links(f"様{plain}")
+
+
+PARTS = st.sampled_from(
+    [
+        *".:/@\\ \n,-_1aZéя例。．｡：＠／ⓒ℡",
+        "http",
+        "www",
+        "com",
+        "xn--p1ai",
+        "рф",
+        "\u200c",
+        "\u200d",
+        "\u2060",
+        "\u202e",
+        "\u0301",
+    ]
+)
+TYPED = st.lists(PARTS | st.characters(), max_size=30).map("".join)
+
+
+@given(TYPED)
+def test_no_text_has_a_link_when_it_is_defused(typed: str) -> None:
+    assert find_links(defuse_links(typed)) == []
+
+
+@given(TYPED)
+def test_defusing_adds_what_is_not_seen_and_nothing_more_the_second_time(typed: str) -> None:
+    once = defuse_links(typed)
+    assert defuse_links(once) == once
+    assert [sign for sign in once if sign.isprintable()] == [
+        " " if sign.isspace() else sign for sign in typed if sign.isprintable() or sign.isspace()
+    ]
+
+
+@given(
+    st.lists(st.sampled_from(["Mary", "St.", "12-3", "4.5", "10:30", "e.V.", "9/11", "山田", "O'Neil,"])).map(" ".join)
+)
+def test_what_is_no_address_stays_as_it_is(typed: str) -> None:
+    assert defuse_links(typed) == typed
