@@ -30,6 +30,7 @@ from tests.support import factories
 from tests.support import payouts as support
 from tests.support import refunds as back
 from tests.support.client import Client, data
+from tests.support.linkifier import find_links
 from tests.support.service import Service, Tenant
 
 
@@ -202,6 +203,18 @@ async def test_a_refused_mail_has_its_number_all_the_same(service: Service, api:
     refused = await send(service, Postman(MailRefused("no such address")), tenant.partner, donation_id)
     assert refused == JobDropped("no such address")
     assert await numbers(service, tenant.partner) == [1]
+
+
+async def test_h11_a_donor_named_like_an_address_makes_no_link(service: Service, api: Client, tenant: Tenant) -> None:
+    named = {"firstName": "http://evil.example/login click here", "lastName": "evil.example"}
+    donation_id = await paid(service, api, email="victim@example.org", **named)
+    mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobDone()
+    [mail] = data(await api.get("/v1/sandbox/mailbox", to="victim@example.org"))
+    [link] = mail["links"]
+    assert link.startswith(f"{service.db.deployment.links.pages}/gift?token=")
+    assert find_links(mail["subject"] + " " + mail["text"].replace(link, "")) == []
+    assert "http://evil.example/login click here" in mail["text"].replace("\u2060", "")
 
 
 async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
