@@ -1,4 +1,4 @@
-"""A file beside the embedded database that is removed to give it room when the disk is full (decision 0081)."""
+"""A file beside the embedded database that is removed to give it room when the disk is full (decision 0082)."""
 
 import os
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""How much room the data folder has, and whether requests may still write (decision 0081)."""
+"""How much room the data folder has, and whether requests may still write (decision 0082)."""
 
 import os
 from collections.abc import Iterable, Iterator
