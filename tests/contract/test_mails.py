@@ -1,11 +1,13 @@
 """Mails over SMTP: both forms arrive, a refusal is told from a delay, nothing of a mail can forge a header."""
 
+import asyncio
 import email
 import email.policy
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from almoner.adapters.mail_sandbox import extract_links, mail_id_of
 from almoner.adapters.mail_smtp import SmtpTransport
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 from tests.support.clock import TestClock
+from tests.support.eventually import paced
 from tests.support.running import free_port
 
 SENDER = "Giving <giving@almoner.example>"
@@ -153,3 +156,18 @@ def test_the_mailbox_keeps_a_mail_once_and_in_order() -> None:
 
 def test_the_mailbox_lists_every_web_address_once() -> None:
     assert extract_links(MAIL) == ["https://give.example/x"]
+
+
+async def test_a_server_that_answers_a_byte_at_a_time_is_given_up() -> None:
+    async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        began = monotonic()
+        for turn, byte in enumerate(b"220 mail.example.org ready\r\n"):
+            if not writer.is_closing():
+                writer.write(bytes([byte]))
+            await paced(began, turn, 20)
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with server:
+        url = f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(MailDelayed):
+            await SmtpTransport(url, SENDER, TestClock(), patience=0.3).send(MAIL)

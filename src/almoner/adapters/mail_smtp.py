@@ -1,5 +1,6 @@
 """Mails over SMTP: TLS from the first byte (smtps) or by STARTTLS (smtp); plain only to this very machine."""
 
+import asyncio
 import ssl
 from email.encoders import encode_base64
 from email.errors import MessageError
@@ -20,14 +21,27 @@ from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRe
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECONDS: Final = 20.0
+_WHOLE_MAIL_SECONDS: Final = 60.0
+_CONNECTIONS: Final = 8
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
 class SmtpTransport:
     """A MailTransport to one server, such as ``smtps://user:secret@mail.example.org:465``."""
 
-    def __init__(self, url: str, sender: str, clock: Clock, *, tls: ssl.SSLContext | None = None) -> None:
-        """``sender``: ``Giving <giving@example.org>``. Raises ValueError for an address that is none."""
+    def __init__(
+        self,
+        url: str,
+        sender: str,
+        clock: Clock,
+        *,
+        tls: ssl.SSLContext | None = None,
+        patience: float = _WHOLE_MAIL_SECONDS,
+    ) -> None:
+        """``sender``: ``Giving <giving@example.org>``. Raises ValueError for an address that is none.
+
+        ``patience``: seconds for one mail, however slowly the server answers.
+        """
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("a mail server looks like smtps://user:secret@mail.example.org:465")
@@ -42,22 +56,25 @@ class SmtpTransport:
             raise ValueError("the sender of mails looks like Giving <giving@example.org>")
         self._clock = clock
         self._tls = tls
+        self._patience = patience
+        self._connections = asyncio.Semaphore(_CONNECTIONS)
 
     async def send(self, mail: Mail) -> None:
         """Hand the mail to the server. A 5xx answer is a refusal; everything else that goes wrong may pass."""
         message = self._message(mail)
         try:
-            await aiosmtplib.send(
-                message,
-                hostname=self._host,
-                port=self._port,
-                username=self._user,
-                password=self._password,
-                use_tls=self._implicit_tls,
-                start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
-                tls_context=self._tls,
-                timeout=_SECONDS,
-            )
+            async with asyncio.timeout(self._patience), self._connections:
+                await aiosmtplib.send(
+                    message,
+                    hostname=self._host,
+                    port=self._port,
+                    username=self._user,
+                    password=self._password,
+                    use_tls=self._implicit_tls,
+                    start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
+                    tls_context=self._tls,
+                    timeout=_SECONDS,
+                )
         except aiosmtplib.SMTPRecipientsRefused as error:
             _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:

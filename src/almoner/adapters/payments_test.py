@@ -27,6 +27,7 @@ from almoner.giving.checkout.payments.ports import PaymentOrder
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
+from almoner.platform.jobs.outside import waiting_outside
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -209,12 +210,13 @@ class TestProvider:
         self._identity.ensure_active()
         sent = {"Authorization": f"Bearer {self._secret}", **(headers or {})}
         try:
-            async with self._session.request(
-                method, self._url + path, data=body, headers=sent, allow_redirects=False
-            ) as response:
-                content = b""
-                while len(content) < _MOST_BYTES and not response.content.at_eof():
-                    content += await response.content.read(_MOST_BYTES - len(content))
+            with waiting_outside():
+                async with self._session.request(
+                    method, self._url + path, data=body, headers=sent, allow_redirects=False
+                ) as response:
+                    content = b""
+                    while len(content) < _MOST_BYTES and not response.content.at_eof():
+                        content += await response.content.read(_MOST_BYTES - len(content))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ProviderFailure(f"the provider cannot be reached: {type(error).__name__}") from error
         if response.status == 404:

@@ -13,6 +13,7 @@ import stripe
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
+from almoner.platform.jobs.outside import waiting_outside
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -57,14 +58,15 @@ class _Http(stripe.HTTPClient):
             raise RuntimeError("Stripe was called inside a transaction: call it before or after the transaction")
         self._identity.ensure_active()
         try:
-            async with self._session.request(
-                method, url, headers=headers, data=post_data, allow_redirects=False
-            ) as response:
-                content = b""
-                while len(content) < _MOST_BYTES and not response.content.at_eof():
-                    content += await response.content.read(_MOST_BYTES - len(content))
-                _check_response(content, response.status)
-                return content, response.status, response.headers
+            with waiting_outside():
+                async with self._session.request(
+                    method, url, headers=headers, data=post_data, allow_redirects=False
+                ) as response:
+                    content = b""
+                    while len(content) < _MOST_BYTES and not response.content.at_eof():
+                        content += await response.content.read(_MOST_BYTES - len(content))
+                    _check_response(content, response.status)
+                    return content, response.status, response.headers
         except (aiohttp.ClientError, TimeoutError) as error:
             raise stripe.APIConnectionError(type(error).__name__, should_retry=True) from error  # type: ignore[no-untyped-call]
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from time import monotonic
 from typing import Final
 
@@ -10,6 +11,7 @@ from almoner.platform.database.identity import DatabaseCopyNotReleased
 from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_timeout
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
+from almoner.platform.jobs.outside import report_waiting
 from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, Result
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
 from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, failure_log_fields
@@ -19,6 +21,8 @@ CONCURRENT_JOBS: Final = 24
 """Jobs of no lane that one process runs at once."""
 CONCURRENT_LANE_JOBS: Final = 256
 """Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
+CONCURRENT_OUTSIDE_JOBS: Final = 256
+"""Jobs of no lane that wait for a mail server, a provider or a storage beside those that run."""
 STOP_SECONDS: Final = 20.0
 
 _MOST_TIME: Final = timedelta(minutes=10)
@@ -54,6 +58,7 @@ class JobRunner:
         self._lane_places = lane_places
         self._stop_seconds = stop_seconds
         self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
+        self._outside: set[int] = set()  # of no lane, that wait for somebody outside
         self._finished: list[FinishedJob] = []
         self._after_lane = ""
         self._cared = monotonic()
@@ -97,7 +102,8 @@ class JobRunner:
 
     async def _start_due(self) -> int:
         in_lanes = sum(1 for job, _ in self._running.values() if job.lane is not None)
-        places = CONCURRENT_JOBS - (len(self._running) - in_lanes)
+        outside = min(len(self._outside), CONCURRENT_OUTSIDE_JOBS)
+        places = CONCURRENT_JOBS - (len(self._running) - in_lanes - outside)
         taken = await self._claim(places, self._lane_places - in_lanes)
         for job in taken:
             task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
@@ -124,14 +130,24 @@ class JobRunner:
 
     async def _perform(self, job: Job) -> None:
         result: Result | JobFailed | None = None
+        if job.lane is None:
+            report_waiting.set(partial(self._note_waiting, job.id))
         try:
             result = await self._result(job)
         finally:
+            self._outside.discard(job.id)
             if self._running.get(job.id, (None,))[0] is job:
                 del self._running[job.id]
             if result is not None:
                 self._finished.append(FinishedJob(job, result))
                 self._progress.set()
+
+    def _note_waiting(self, job_id: int, waits: bool) -> None:
+        if waits:
+            self._outside.add(job_id)
+            self._progress.set()
+        else:
+            self._outside.discard(job_id)
 
     async def _result(self, job: Job) -> Result | JobFailed:
         handler = self._handlers.get(job.kind)

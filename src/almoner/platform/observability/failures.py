@@ -23,6 +23,7 @@ CONNECTION_ERRORS: Final = (
     asyncpg.CannotConnectNowError,
     asyncpg.InsufficientResourcesError,  # a full disk, no memory, too many connections
     asyncpg.PostgresIOError,
+    asyncpg.InternalServerError,  # XX000: PostgreSQL ended the transaction for a reason of its own
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     DiskSpaceLow,

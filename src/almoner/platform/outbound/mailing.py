@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from almoner.platform.jobs.outside import waiting_outside
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
 
@@ -37,7 +38,8 @@ async def send_mail(
     if mail is None:
         return JobDone()
     try:
-        await transport.send(mail)
+        with waiting_outside():
+            await transport.send(mail)
     except MailRefused as refused:
         return JobDropped(str(refused))
     except MailDelayed as delayed:
