@@ -237,7 +237,7 @@ async def test_a_run_that_died_is_finished_by_the_next(service: Service, api: Cl
         _, more = await donation_requests.fill_request(tx, of, limit=2)
     assert more
     [request] = await requests(api)
-    with pytest.raises(DonationRequestError, match="still come in"):
+    with pytest.raises(DonationRequestError, match="still being added"):
         await paid(service, request, 11, "TX-EARLY")
     await run(service)
     [request] = await requests(api)
@@ -318,7 +318,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
 
     for wrong, stated in (
         (foreign, "another partner"),
-        (uuid_of(service, "donationrequest", first["id"]), "nothing is open"),
+        (uuid_of(service, "donationrequest", first["id"]), "has no open amount"),
     ):
         with pytest.raises(DonationRequestError, match=stated):
             await apply(over, wrong)

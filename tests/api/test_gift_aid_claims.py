@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.support.refunds import begun, by_hand
 from tests.support.service import Service
 
 DAY = timedelta(days=1)
+LONDON = ZoneInfo("Europe/London")
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ async def test_what_was_received_with_gift_aid_is_claimed_once(charity_: Cause) 
     assert claim is not None
     assert (claim.donations, claim.lines, claim.minor, claim.tax_minor) == (2, 2, 2234, 558)
     assert (claim.deducted_minor, claim.due_minor, claim.status) == (0, 558, "drafted")
-    today = f"{charity_.service.clock.now():%d/%m/%y}"
+    today = f"{charity_.service.clock.now().astimezone(LONDON):%d/%m/%y}"
     assert await charity_.written(claim) == [
         f"Ms,Ada,Byron,12,SW1Y 4JH,,,{today},10.00",
         f"Ms,Bob,Byron,12,N1 1AA,,,{today},12.34",
@@ -244,7 +246,7 @@ async def test_a_gift_of_the_hosted_page_is_claimed_by_what_its_donor_declared(c
     paid.provider.pay_with_card(paid.provider.only())
     await paid.come_back()
     claim = await charity_.drafted()
-    today = f"{charity_.service.clock.now():%d/%m/%y}"
+    today = f"{charity_.service.clock.now().astimezone(LONDON):%d/%m/%y}"
     assert await charity_.written(claim) == [f'Prof,Ada,King Noel,"12, Rue, Paris, France",X,,,{today},20.00']
     charity_.service.clock.advance(days=40)
     await charity_.service.drain()

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen
@@ -54,11 +54,13 @@ async def test_who_is_compared_during_the_first_load_of_all_meets_it(alone: Serv
     looked, loaded = asyncio.Event(), asyncio.Event()
 
     async def look_slowly(one: ScreenedSubject) -> None:
-        async with alone.db.write() as tx:
+        async def screen(tx: Tx) -> None:
             await matches.screen(tx, screener, one, SubjectDetails("organisation", (AQSA,), ("USA",)), watch=True)
             looked.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(loaded.wait(), 0.5)  # the load waits for this transaction, not the other way
+
+        await screener.run_with_watchlists(alone.db, screen)
 
     async def load() -> None:
         await looked.wait()

@@ -137,7 +137,7 @@ async def test_payouts_are_run_shown_returned_and_run_again(
     assert (status, "is RETURNED: 999.37 USD with 2 donations" in printed) == (0, True)
     assert (await gift(api, made))["status"] == "RECEIVED_PAYMENT"
     pdf.unlink()
-    assert "the disbursement is RETURNED: only a SENT or PAID" in (await almoner(*write, "de"))[1]
+    assert "the disbursement is RETURNED: only a SENT or PAID one" in (await almoner(*write, "de"))[1]
     assert "account closed" in (await almoner("disbursements", "show", payout["id"]))[1]
     assert "Disbursements to this organisation are on hold. Find out" in printed
     assert ": on_hold, people" in (await almoner("disbursements", "run"))[1]

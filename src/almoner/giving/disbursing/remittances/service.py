@@ -25,13 +25,13 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
     payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
     if payout.status not in _STATUSES:
         raise DisbursementError(
-            f"the payout is {payout.status}: only one that is SENT or PAID has a remittance statement"
+            f"the disbursement is {payout.status}: only a SENT or PAID one has a remittance statement"
         )
     partner = Partner(payout.partner_id)
     organisation = await organisations.get(tx, partner, payout.organisation_id)
     lines, totals = await _load_lines(tx, disbursement_id)
     if totals.paid_minor != payout.money.minor:
-        raise DisbursementError("the payout is not the sum of its donations: run `almoner selfcheck`")
+        raise DisbursementError("the disbursement is not the sum of its donations: run `almoner selfcheck`")
     return Remittance(
         payout=payout,
         issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
