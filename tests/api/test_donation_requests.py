@@ -335,7 +335,7 @@ async def test_what_is_over_pays_another_request_and_the_rest_stays_held(
     third = await asked(service, api, 900)
     last = await apply(part, uuid_of(service, "donationrequest", third["id"]))
     assert (last.status, await suspense(service), await clearing(service)) == ("booked", others, waiting + 200)
-    with pytest.raises(DonationRequestError, match="noted before"):
+    with pytest.raises(DonationRequestError, match="already been recorded"):
         await paid(service, third, 1, "APPLY-1")
     assert (await paid(service, third, 700, "APPLY-2")).status == "booked"
     assert data(await api.get(f"/v1/donation-requests/{third['id']}"))["status"] == "PAID"
