@@ -104,3 +104,16 @@ async def test_l1_l3_a_burst_is_allowed_then_429_says_when_and_is_right(empty_da
         assert (await client.get("/v1/countries")).status_code == 200
         neighbour = service.client((await service.tenant()).secret)
         assert (await neighbour.get("/v1/countries")).status_code == 200
+
+
+async def test_h10_a_customer_with_a_whole_64_of_ipv6_has_one_limit(empty_database: TestDatabase) -> None:
+    async with serving(empty_database, rate_limit_address=configuration.Rate(1, 5)) as service:
+        key = (await service.tenant()).publishable
+        statuses = [
+            (await service.client(key, address=f"2001:db8:0:1::{number:x}").get("/v1/countries")).status_code
+            for number in range(1, 12)
+        ]
+        assert statuses.count(200) in {5, 6}
+        assert statuses[-1] == 429
+        neighbour = service.client(key, address="2001:db8:0:2::1")
+        assert (await neighbour.get("/v1/countries")).status_code == 200
