@@ -27,17 +27,19 @@ def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str 
     """What of RFC 9112 (2.3, 3.2, 6.1) a head breaks that the parser lets through. Names are in lower case."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
-    codings = b",".join(value for name, value in headers if name == b"transfer-encoding")
-    if codings and (version == "1.0" or codings.strip().lower() != b"chunked"):
+    host, coding = None, b""
+    for name, value in headers:
+        if name == b"host":
+            if host is not None:
+                return "the request has more than one Host header"
+            host = value
+        elif name == b"transfer-encoding":
+            coding += b"," + value if coding else value
+    if coding and (version == "1.0" or coding.strip().lower() != b"chunked"):
         return "the only Transfer-Encoding that is understood is chunked, in HTTP/1.1"
-    hosts = [value for name, value in headers if name == b"host"]
-    if len(hosts) > 1:
-        return "the request has more than one Host header"
-    if not hosts and version != "1.0":
-        return "the request has no Host header"
-    if not all(map(_HOST.fullmatch, hosts)):
-        return "the Host header is not the name or address of a host"
-    return None
+    if host is None:
+        return None if version == "1.0" else "the request has no Host header"
+    return None if _HOST.fullmatch(host) else "the Host header is not the name or address of a host"
 
 
 @dataclass(frozen=True, slots=True)

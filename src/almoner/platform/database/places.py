@@ -1,16 +1,16 @@
 """Places at the database, shared out: while others wait, nobody has more than a share, and no queue grows for ever.
 
-A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. It never has more
-than half of the places, however many are free, since what it holds cannot be taken back when somebody else comes. Who
-has the fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
+A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. It never has the last
+fifth of the places, since what it holds cannot be taken back when somebody else comes. When others wait, who has the
+fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
 has no claimant (health checks, background work) keeps to limits of its own and is never turned away here.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,7 @@ WAITING_PER_PLACE: Final = 100
 WAITING_PER_PLACE_WITH_MONEY: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claimant:
     """Whom a request is for. ``moves_money``: it is turned away last."""
 
@@ -43,9 +43,14 @@ def claiming(claimant: Claimant | None) -> Iterator[None]:
         _current.reset(token)
 
 
-def claim_for(claimant: Claimant) -> None:
-    """The request of this task turned out to be for the claimant."""
-    _current.set(claimant)
+def begin_claim(claimant: Claimant | None) -> "Token[Claimant | None]":
+    """From now on this task works for the claimant, until ``end_claim``. For what every request does."""
+    return _current.set(claimant)
+
+
+def end_claim(token: "Token[Claimant | None]") -> None:
+    """Work again for whom it worked before."""
+    _current.reset(token)
 
 
 def current_claimant() -> Claimant | None:
@@ -58,19 +63,22 @@ class Places:
 
     def __init__(self, size: int) -> None:
         self._size = self._free = size
-        self._share = (size + 1) // 2
-        self._held: Counter[Hashable] = Counter()
-        self._queued: Counter[Hashable] = Counter()
+        self._share = max(1, size - max(1, size // 5))
+        self._held: dict[Hashable, int] = {}
+        self._queued: dict[Hashable, int] = {}
         self._waiting: deque[tuple[Claimant | None, asyncio.Future[None]]] = deque()
         self._closing = False
 
     def try_take(self, claimant: Claimant | None) -> bool:
         """Take a place if one is free for the claimant."""
-        if not self._free or self._closing or not self._below_share(claimant):
+        if not self._free or self._closing:
             return False
-        self._free -= 1
         if claimant is not None:
-            self._held[claimant.key] += 1
+            held = self._held.get(claimant.key, 0)
+            if held >= self._share:
+                return False
+            self._held[claimant.key] = held + 1
+        self._free -= 1
         return True
 
     async def take(self, claimant: Claimant | None) -> None:
@@ -82,7 +90,7 @@ class Places:
         waiter = (claimant, turn)
         self._waiting.append(waiter)
         if claimant is not None:
-            self._queued[claimant.key] += 1
+            self._queued[claimant.key] = self._queued.get(claimant.key, 0) + 1
         try:
             await turn
         except asyncio.CancelledError:
@@ -125,10 +133,10 @@ class Places:
     def _next(self) -> tuple[Claimant | None, asyncio.Future[None]] | None:
         """Of those below their share the one whose claimant has the fewest places, the longest waiting first."""
         ready = [waiter for waiter in self._waiting if not waiter[1].done() and self._below_share(waiter[0])]
-        return min(ready, key=lambda waiter: self._held[waiter[0].key] if waiter[0] else 0, default=None)
+        return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
 
     def _below_share(self, claimant: Claimant | None) -> bool:
-        return claimant is None or self._held[claimant.key] < self._share
+        return claimant is None or self._held.get(claimant.key, 0) < self._share
 
     def _ensure_may_wait(self, claimant: Claimant | None) -> None:
         if self._closing:
@@ -136,11 +144,13 @@ class Places:
         if claimant is None:
             return
         most = self._size * (WAITING_PER_PLACE_WITH_MONEY if claimant.moves_money else WAITING_PER_PLACE)
-        if len(self._waiting) >= most or self._queued[claimant.key] >= most // 2:
+        if len(self._waiting) >= most or self._queued.get(claimant.key, 0) >= most // 2:
             raise NoPlace("too many requests wait for the database")
 
 
-def _decrement(counter: Counter[Hashable], key: Hashable) -> None:
-    counter[key] -= 1
-    if counter[key] <= 0:
-        del counter[key]
+def _decrement(counts: dict[Hashable, int], key: Hashable) -> None:
+    left = counts[key] - 1
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]

@@ -4,15 +4,13 @@ What moves money is turned away last, health checks never. Whoever is let in wai
 (``platform.database.places``).
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from typing import Final
 
 from starlette.types import Scope
 
 from almoner.kit.errors import ServiceUnavailable
-from almoner.platform.database.places import Claimant, claiming
+from almoner.platform.database.places import Claimant
 from almoner.platform.outbound.addresses import client_network
 
 MOST_OF_CLIENT: Final = 400
@@ -27,27 +25,30 @@ class Admission:
     """The requests in flight of one process, by client."""
 
     def __init__(self) -> None:
-        self._clients: Counter[str] = Counter()
+        self._clients: dict[Hashable, int] = {}
         self._total = 0
 
-    @contextmanager
-    def admit(self, scope: Scope) -> Iterator[None]:
-        """Let a request in for as long as it takes. Raises ServiceUnavailable."""
-        if scope["path"] in PROBES:
-            yield
-            return
+    def enter(self, scope: Scope) -> Claimant | None:
+        """Let a request in, until ``leave``; for whom it is, None for a health check. Raises ServiceUnavailable."""
+        method, path = scope["method"], scope["path"]
+        if path in PROBES:
+            return None
         client = client_network(scope["client"][0]) if scope.get("client") else ""
-        moves_money = scope["method"] == "POST" and scope["path"].startswith(_MONEY_PAGES)
-        most = MOST if scope["method"] == "GET" else MOST_WITH_MONEY
-        if self._total >= most or self._clients[client] >= MOST_OF_CLIENT:
+        clients = self._clients
+        of_client = clients.get(client, 0)
+        if self._total >= (MOST if method == "GET" else MOST_WITH_MONEY) or of_client >= MOST_OF_CLIENT:
             raise ServiceUnavailable
         self._total += 1
-        self._clients[client] += 1
-        try:
-            with claiming(Claimant(client, moves_money)):
-                yield
-        finally:
-            self._total -= 1
-            self._clients[client] -= 1
-            if not self._clients[client]:
-                del self._clients[client]
+        clients[client] = of_client + 1
+        return Claimant(client, method == "POST" and path.startswith(_MONEY_PAGES))
+
+    def leave(self, claimant: Claimant | None) -> None:
+        """A request that was let in has ended."""
+        if claimant is None:
+            return
+        self._total -= 1
+        left = self._clients[claimant.key] - 1
+        if left:
+            self._clients[claimant.key] = left
+        else:
+            del self._clients[claimant.key]

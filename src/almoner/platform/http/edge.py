@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refusable_writes
+from almoner.platform.database.places import begin_claim, end_claim
 from almoner.platform.database.transactions import REQUEST_SECONDS, statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
@@ -77,12 +78,7 @@ class EdgeMiddleware:
                 raise Forbidden(
                     "use https: this request came over plain http and was refused; rotate the key it carried"
                 )
-            with (
-                self._admission.admit(scope),
-                statement_timeout(self._statement_seconds),
-                refusable_writes(refusable=scope["method"] not in _READS),
-            ):
-                await self._app(scope, receive, tagged)
+            await self._admit(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):
             status = 499  # the client left; nothing was answered
@@ -91,6 +87,21 @@ class EdgeMiddleware:
             if not started:
                 await _send_problem(_problem_of(error), scope, tagged)
         self._report(scope, request_id, status, perf_counter() - start, failure)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer within the limits of requests, while its client is counted."""
+        claimant = self._admission.enter(scope)
+        claim = begin_claim(claimant)
+        try:
+            with statement_timeout(self._statement_seconds):
+                if scope["method"] in _READS:
+                    await self._app(scope, receive, send)
+                else:
+                    with refusable_writes():
+                        await self._app(scope, receive, send)
+        finally:
+            end_claim(claim)
+            self._admission.leave(claimant)
 
     def _resolve(self, scope: Scope) -> None:
         """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""

@@ -19,7 +19,7 @@ from almoner.kit.errors import (
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
-from almoner.platform.database.places import Claimant, claim_for, claiming, current_claimant
+from almoner.platform.database.places import Claimant, begin_claim, current_claimant, end_claim
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
@@ -72,8 +72,11 @@ class ApiApplication:
             found = self._paths.find(scope["path"])
             if found is None:
                 raise NotFound("there is nothing at this address")
-            with claiming(current_claimant()):  # ends what `claim_for` began
+            claim = begin_claim(current_claimant())
+            try:
                 reply = await self._answer(request, *found, extra)
+            finally:
+                end_claim(claim)  # and what the key began
         except Problem as problem:
             reply = problem_reply(problem)
         except ConnectionAbortedError:
@@ -216,7 +219,7 @@ class ApiApplication:
             authorization = request.headers.get("authorization")
             request.caller = caller = await self._guard.authenticate(authorization, request.address)
             request.scope["almoner.caller"] = caller
-            claim_for(Claimant(caller.partner.id, endpoint.moves_money and endpoint.is_write))
+            begin_claim(Claimant(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has_scope(endpoint.scope):
