@@ -31,10 +31,23 @@ async def ended(*tasks: asyncio.Task[None]) -> None:
             await task
 
 
-async def test_one_claimant_never_has_the_last_fifth_of_the_places() -> None:
+async def test_a_claimant_who_is_alone_may_have_all_places() -> None:
     places = Places(10)
+    assert [places.try_take(ADA) for _ in range(11)] == [True] * 10 + [False]
+    (his, more) = await waiting(places, BO, ADA)
+    places.give_back(ADA)
+    await his
+    places.give_back(ADA)
+    await asyncio.sleep(0)
+    assert not more.done(), "she has her share beside him"
+    await ended(more)
+
+
+async def test_beside_others_a_claimant_never_has_the_last_fifth_of_the_places() -> None:
+    places = Places(10)
+    assert places.try_take(BO)
     assert [places.try_take(ADA) for _ in range(9)] == [True] * 8 + [False]
-    assert [places.try_take(BO) for _ in range(3)] == [True] * 2 + [False]
+    assert [places.try_take(BO) for _ in range(2)] == [True, False]
     assert not places.try_take(None), "all are taken"
 
 
@@ -59,10 +72,8 @@ async def test_a_place_is_free_again_for_who_could_not_have_it() -> None:
     places = Places(4)
     for _ in range(3):
         assert places.try_take(ADA)
-    (hers,) = await waiting(places, ADA)
     assert places.try_take(BO)
-    places.give_back(BO)
-    assert not hers.done()
+    (hers,) = await waiting(places, ADA)
     places.give_back(ADA)
     await hers
 

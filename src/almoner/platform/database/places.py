@@ -1,8 +1,8 @@
 """Places at the database, shared out: while others wait, nobody has more than a share, and no queue grows for ever.
 
-A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. It never has the last
-fifth of the places, since what it holds cannot be taken back when somebody else comes. When others wait, who has the
-fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
+A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. While
+others have places too, it does not get the last fifth of them, since what it holds cannot be taken back when somebody
+else comes. Who has the fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
 has no claimant (health checks, background work) keeps to limits of its own and is never turned away here.
 """
 
@@ -75,7 +75,7 @@ class Places:
             return False
         if claimant is not None:
             held = self._held.get(claimant.key, 0)
-            if held >= self._share:
+            if held >= self._share and len(self._held) > 1:
                 return False
             self._held[claimant.key] = held + 1
         self._free -= 1
@@ -136,7 +136,7 @@ class Places:
         return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
 
     def _below_share(self, claimant: Claimant | None) -> bool:
-        return claimant is None or self._held.get(claimant.key, 0) < self._share
+        return claimant is None or self._held.get(claimant.key, 0) < self._share or len(self._held) == 1
 
     def _ensure_may_wait(self, claimant: Claimant | None) -> None:
         if self._closing:

@@ -7,7 +7,7 @@ per request or job, and committed before the answer is sent (architecture 5).
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
@@ -38,11 +38,22 @@ BACKGROUND_SECONDS: Final = 300.0
 """How long one of a job, loop or sweep may take. Jobs with a limit of their own have that, commands have none."""
 
 _Seconds = float | None
-_limit: ContextVar[_Seconds | Literal["default"]] = ContextVar("almoner_statement_limit", default="default")
+_Limit = _Seconds | Literal["default"]
+_limit: ContextVar[_Limit] = ContextVar("almoner_statement_limit", default="default")
 
 
 class StatementTimeout(TimeoutError):
     """A statement took too long, and the server was asked to end it. What its transaction did is undone."""
+
+
+def begin_statement_timeout(seconds: _Seconds) -> "Token[_Limit]":
+    """As ``statement_timeout``, until ``end_statement_timeout``: for what every request does."""
+    return _limit.set(seconds)
+
+
+def end_statement_timeout(token: "Token[_Limit]") -> None:
+    """Take the limit from before."""
+    _limit.reset(token)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavail
 from almoner.kit.time import Clock
 from almoner.platform.database.disk_space import refusable_writes
 from almoner.platform.database.places import begin_claim, end_claim
-from almoner.platform.database.transactions import REQUEST_SECONDS, statement_timeout
+from almoner.platform.database.transactions import REQUEST_SECONDS, begin_statement_timeout, end_statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
@@ -91,15 +91,15 @@ class EdgeMiddleware:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer within the limits of requests, while its client is counted."""
         claimant = self._admission.enter(scope)
-        claim = begin_claim(claimant)
+        claim, timeout = begin_claim(claimant), begin_statement_timeout(self._statement_seconds)
         try:
-            with statement_timeout(self._statement_seconds):
-                if scope["method"] in _READS:
+            if scope["method"] in _READS:
+                await self._app(scope, receive, send)
+            else:
+                with refusable_writes():
                     await self._app(scope, receive, send)
-                else:
-                    with refusable_writes():
-                        await self._app(scope, receive, send)
         finally:
+            end_statement_timeout(timeout)
             end_claim(claim)
             self._admission.leave(claimant)
 
