@@ -1,8 +1,8 @@
 """Places at the database, shared out: while others wait, nobody has more than a share, and no queue grows for ever.
 
-A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. While
-others have places too, it does not get the last fifth of them, since what it holds cannot be taken back when somebody
-else comes. Who has the fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
+A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. While others have
+places too, it does not get the last fifth of them, since what it holds cannot be taken back when somebody else comes.
+Who has the fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
 has no claimant (health checks, background work) keeps to limits of its own and is never turned away here.
 """
 
