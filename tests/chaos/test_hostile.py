@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from statistics import quantiles
 from time import monotonic
 from typing import Any
@@ -28,6 +27,7 @@ from tests.support.eventually import eventually, paced
 from tests.support.figures import Figures
 from tests.support.receivers import Receiver, receiver
 from tests.support.running import Running, folder, running
+from tests.support.small_disk import fill, small_disk
 
 RATE = 20.0  # requests a second of the well-behaved partner
 DISK_MEGABYTES = 1500
@@ -124,31 +124,6 @@ class Shopper:
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
-    """A disk of its own, so that it can be filled."""
-    disk = place / "disk"
-    disk.mkdir()
-    options = f"size={DISK_MEGABYTES}m,mode=755"
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], capture_output=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip("a small disk can only be made by root with the right to mount")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
-
-
-def fill(file: Path) -> None:
-    """Take all that is left of the disk."""
-    with file.open("wb") as filler, suppress(OSError):
-        while True:
-            os.write(filler.fileno(), bytes(2**20))
-    with file.open("ab") as filler, suppress(OSError):
-        while True:
-            os.write(filler.fileno(), bytes(4096))
-
-
-@contextmanager
 def log_pipe() -> Iterator[tuple[int, Callable[[], None]]]:
     """A pipe that is read like a log, and what ends its reader."""
     reading, writing = os.pipe()
@@ -241,9 +216,9 @@ async def test_a_partner_notices_little_of_a_hostile_hour(figures: Figures, minu
     seconds = 60 * (minutes or 10) - 120
     with (
         folder("hostile") as place,
-        small_disk(place) as disk,
+        small_disk(place / "disk", DISK_MEGABYTES) as data,
         log_pipe() as (output, end_log),
-        running(disk / "var", "run", output) as here,
+        running(data, "run", output) as here,
     ):
         async with (
             asyncio.timeout(seconds + 300),
@@ -262,7 +237,7 @@ async def test_a_partner_notices_little_of_a_hostile_hour(figures: Figures, minu
                 await paced(began, 1, 1 / (0.2 * seconds))
                 outages = [await outage(shopper, lambda: kill_database(here), 0, lambda: None)]
                 await paced(began, 1, 1 / (0.45 * seconds))
-                filler = disk / "filler"
+                filler = data.parent / "filler"
                 held = min(120.0, 0.2 * seconds)
                 outages.append(await outage(shopper, lambda: fill(filler), held, filler.unlink))
                 end_log()

@@ -14,6 +14,12 @@ def admit(stack: ExitStack, admission: Admission, address: str, method: str = "G
     stack.callback(admission.leave, admission.enter(scope))
 
 
+def fill(stack: ExitStack, admission: Admission, numbers: range, method: str) -> None:
+    """Requests of as many clients."""
+    for number in numbers:
+        admit(stack, admission, f"10.0.{number // 250}.{number % 250}", method)
+
+
 def test_a_client_has_so_many_in_flight_and_others_are_served() -> None:
     admission = Admission()
     with ExitStack() as held:
@@ -29,12 +35,10 @@ def test_a_client_has_so_many_in_flight_and_others_are_served() -> None:
 def test_reads_are_turned_away_before_writes_and_health_checks_never() -> None:
     admission = Admission()
     with ExitStack() as held:
-        for number in range(MOST):
-            admit(held, admission, f"10.0.{number // 250}.{number % 250}")
+        fill(held, admission, range(MOST), "GET")
         with pytest.raises(ServiceUnavailable):
             admit(held, admission, "10.1.0.1")
-        for number in range(MOST, MOST_WITH_MONEY):
-            admit(held, admission, f"10.0.{number // 250}.{number % 250}", "POST")
+        fill(held, admission, range(MOST, MOST_WITH_MONEY), "POST")
         with pytest.raises(ServiceUnavailable):
             admit(held, admission, "10.1.0.1", "POST")
         for path in ("/healthz", "/readyz", "/metrics"):

@@ -264,6 +264,31 @@ async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> N
     assert len(await claim_lanes(ground.db)) == 1
 
 
+async def test_a_lane_with_a_burst_cap_is_filled_up_again_while_it_is_above_its_cap(ground: Ground) -> None:
+    await enqueue(ground, *(NewJob("a.job", {}, lane="fast") for _ in range(80)))
+    async with ground.db.write() as tx:
+        await queue.limit_lanes(tx, [queue.LaneLimits("fast", 4, 32, None)])
+    taken = await claim_lanes(ground.db)
+    assert len(taken) == 32
+    for job in taken[:5]:
+        assert await finish(ground.db, job, JobDone()) == 1
+    assert len(await claim_lanes(ground.db)) == 5
+
+
+async def test_a_paused_lane_is_left_alone_until_its_moment(ground: Ground) -> None:
+    await enqueue(ground, NewJob("a.job", {}, lane="dead"))
+    until = ground.clock.now() + timedelta(minutes=1)
+    async with ground.db.write() as tx:
+        await queue.limit_lanes(tx, [queue.LaneLimits("dead", 1, 1, until)])
+    assert await claim_lanes(ground.db) == []
+    assert (await figures(ground))[:2] == (0, 1)
+    async with ground.db.read() as tx:
+        assert not (await queue.find_claimable_jobs(tx)).ready
+        assert await queue.next_job_due_at(tx) == until
+    ground.clock.advance(minutes=1)
+    assert len(await claim_lanes(ground.db)) == 1
+
+
 async def test_every_lane_has_its_turn(ground: Ground) -> None:
     lanes = [f"lane {n:03}" for n in range(300)]
     await enqueue(ground, *(NewJob("a.job", {}, lane=lane) for lane in lanes for _ in range(2)))

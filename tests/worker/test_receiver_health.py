@@ -177,6 +177,21 @@ async def test_a_replay_sends_what_was_missed_in_order(service: Service, api: Cl
         assert sink.most_in_flight == 1
 
 
+async def test_a_pause_holds_a_replay_back_too(service: Service, api: Client, tenant: Tenant) -> None:
+    async with receiver(reply(500)) as dead:
+        subscription = await webhooks.subscribe(api, dead)
+        await webhooks.happen(service, tenant, times=12)
+        await service.drain()
+        called = len(dead.received)
+        path = f"/v1/webhook-subscriptions/{subscription['id']}/replay"
+        day = service.clock.now().date().isoformat()
+        assert data(await api.post(path, {"startDate": day}))["scheduled"] == 12
+        await service.drain()
+        assert len(dead.received) == called
+        await pass_time(service, timedelta(minutes=1))
+        assert called < len(dead.received) <= called + 2, "a probe of each lane at most"
+
+
 async def test_a_fast_receiver_gets_up_to_32_at_once_while_nobody_else_waits(
     service: Service, api: Client, tenant: Tenant
 ) -> None:

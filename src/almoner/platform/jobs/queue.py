@@ -255,9 +255,11 @@ async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], st
         return [], ""
     # Statements of their own: they must see the leases that were committed while the lanes were being locked.
     taken = await _claim_lane_jobs(tx, lanes, "cap", limit)
-    # What is left of the places when every lane has had its share, and none was given less than it had work for.
+    # What is left of the places when every lane has had its share: for those that were full, or are now.
     filled = Counter(job.lane for job in taken)
-    bursting = [lane for lane in lanes if lane["burst_cap"] > lane["cap"] and filled[lane["lane"]] >= 1]
+    bursting = [
+        lane for lane in lanes if lane["burst_cap"] > lane["cap"] and not 0 < filled[lane["lane"]] < lane["cap"]
+    ]
     if bursting and len(taken) < limit:
         taken += await _claim_lane_jobs(tx, bursting, "burst_cap", limit - len(taken))
     return taken, lanes[-1]["lane"] if len(lanes) == _LANES else ""

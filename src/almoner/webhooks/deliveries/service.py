@@ -104,6 +104,8 @@ async def replay_events(
     if failed_only:
         fine = await store.find_delivered_or_pending(tx, partner, subscription_id, [event_id for event_id, *_ in found])
         found = [event for event in found if event[0] not in fine]
+    lane = lane_of(subscription_id, "replay")
+    await queue.limit_lanes(tx, [LaneLimits(lane, REPLAY_CAP, REPLAY_CAP, subscription.health.paused_until)])
     return await _redeliver(tx, partner, subscription_id, found, "replay")
 
 
@@ -214,8 +216,6 @@ async def _redeliver(
     tx: Tx, partner: Partner, subscription_id: UUID, found: Iterable[tuple[UUID, int, str]], reason: Reason
 ) -> int:
     interval = REPLAY_INTERVAL if reason == "replay" else timedelta()
-    if reason == "replay":
-        await queue.limit_lanes(tx, [LaneLimits(lane_of(subscription_id, reason), REPLAY_CAP, REPLAY_CAP, None)])
     return await _enqueue_deliveries(
         tx,
         [
