@@ -59,7 +59,7 @@ async def test_a_record_has_every_member_of_settled_4(api: Client) -> None:
     changing = {"id", "registry", "createdAt", "updatedAt"}
     assert {key: value for key, value in record.items() if key not in changing} == {
         "name": "QUILLWORT RELIEF SOCIETY",
-        "displayName": "Quillwort Relief Society",
+        "displayName": "Quillwort Relief Society, Zephyrine Chapter",
         "description": "",
         "countryCode": "USA",
         "registryName": "IRS",

@@ -65,10 +65,10 @@ ALL_OF_IT = Month(
     75,
     969,
     631,
-    {"active": 75, "name": 23, "address_line_1": 264, "postcode": 234, "city": 10, "other_names": 9},
+    {"active": 75, "name": 23, "address_line_1": 264, "postcode": 234, "city": 10, "secondary_name": 9},
 )
 A_TENTH = Month(
-    tenth, 1_446, 16, 9, 99, 60, {"active": 9, "name": 1, "address_line_1": 32, "postcode": 33, "other_names": 1}
+    tenth, 1_446, 16, 9, 99, 60, {"active": 9, "name": 1, "address_line_1": 32, "postcode": 33, "secondary_name": 1}
 )
 
 

@@ -39,8 +39,8 @@ def test_a_row_becomes_an_entry() -> None:
         number="530196605",
         part="WY",
         name="NORTH PLATTE RELIEF FUND INC",
-        display_name="North Platte Relief Fund Inc",
-        other_names=("CASPER CHAPTER",),
+        display_name="North Platte Relief Fund Inc, Casper Chapter",
+        secondary_name="CASPER CHAPTER",
         types=("nonprofit",),
         address_line_1="1 MAIN ST",
         address_line_2=None,
@@ -174,12 +174,12 @@ def test_a_quote_that_does_not_end_spoils_its_own_row_alone() -> None:
 
 def test_quoted_fields_hold_commas() -> None:
     entry = one(STREET="VANCOUVER,BC,V6A 4G2", SORT_NAME='THE "BIG" ONE')
-    assert (entry.address_line_1, entry.other_names) == ("VANCOUVER,BC,V6A 4G2", ('THE "BIG" ONE',))
+    assert (entry.address_line_1, entry.secondary_name) == ("VANCOUVER,BC,V6A 4G2", 'THE "BIG" ONE')
 
 
 def test_blanks_around_fields_are_no_part_of_them() -> None:
     entry = one(SORT_NAME=" CHAPTER ", NTEE_CD="X20 ", CITY=" CASPER")
-    assert (entry.other_names, entry.facts["NTEE_CD"], entry.city) == (("CHAPTER",), "X20", "CASPER")
+    assert (entry.secondary_name, entry.facts["NTEE_CD"], entry.city) == ("CHAPTER", "X20", "CASPER")
 
 
 def test_persons_in_whose_care_a_body_is_are_left_out_of_other_columns_too() -> None:
@@ -189,7 +189,7 @@ def test_persons_in_whose_care_a_body_is_are_left_out_of_other_columns_too() -> 
     assert (entry.name, entry.facts["NAME"]) == ("A CLUB", "A CLUB")
     entry = one(STREET="C/O JANE ROE 9 ELM ST", SORT_NAME="ATTN JOHN ROE")
     assert (entry.address_line_1, entry.facts["STREET"]) == ("9 ELM ST", "9 ELM ST")
-    assert (entry.other_names, entry.facts.get("SORT_NAME")) == ((), None)
+    assert (entry.secondary_name, entry.facts.get("SORT_NAME")) == (None, None)
     assert one(STREET="C/O JANE ROE").address_line_1 is None
 
 
@@ -272,25 +272,31 @@ def test_names_in_capitals_are_shown_readably(capitals: str, shown: str) -> None
     assert to_title_case(capitals) == shown
 
 
+def test_a_second_line_that_the_first_contains_is_shown_once() -> None:
+    assert one(SORT_NAME="NORTH PLATTE RELIEF FUND").display_name == "North Platte Relief Fund Inc"
+    assert one(SORT_NAME="RELIEF").display_name == "North Platte Relief Fund Inc"
+    assert one(SORT_NAME="PLATTE RELIE").display_name == "North Platte Relief Fund Inc, Platte Relie"
+
+
 @pytest.mark.parametrize(
     ("second", "kept"),
     [
-        ("ROE JANE TTEE", ()),
-        ("ROE JANE & JOHN CO-TTEES", ()),
-        ("ROE JANE TTEE ET AL", ()),
-        ("JANE ROE - TREAS", ()),
-        ("JANE ROE EXEC DIR", ()),
-        ("C-O JANE ROE SECRETARY", ()),
-        ("C-O JANE ROE", ()),
-        ("CO JANE ROE", ()),
-        ("TREAS JANE ROE", ()),
-        ("FIRST STATE BANK TTEE", ("FIRST STATE BANK TTEE",)),
-        ("BOARD OF TRUSTEES", ("BOARD OF TRUSTEES",)),
-        ("SCHIPS TREASURE", ("SCHIPS TREASURE",)),
-        ("COUNTY COMMITTEE", ("COUNTY COMMITTEE",)),
+        ("ROE JANE TTEE", None),
+        ("ROE JANE & JOHN CO-TTEES", None),
+        ("ROE JANE TTEE ET AL", None),
+        ("JANE ROE - TREAS", None),
+        ("JANE ROE EXEC DIR", None),
+        ("C-O JANE ROE SECRETARY", None),
+        ("C-O JANE ROE", None),
+        ("CO JANE ROE", None),
+        ("TREAS JANE ROE", None),
+        ("FIRST STATE BANK TTEE", "FIRST STATE BANK TTEE"),
+        ("BOARD OF TRUSTEES", "BOARD OF TRUSTEES"),
+        ("SCHIPS TREASURE", "SCHIPS TREASURE"),
+        ("COUNTY COMMITTEE", "COUNTY COMMITTEE"),
     ],
 )
-def test_trustees_and_officers_who_are_people_are_no_second_name(second: str, kept: tuple[str, ...]) -> None:
+def test_trustees_and_officers_who_are_people_are_no_second_name(second: str, kept: str | None) -> None:
     entry = one(SORT_NAME=second)
-    assert entry.other_names == kept
+    assert entry.secondary_name == kept
     assert ("SORT_NAME" in entry.facts) is bool(kept)

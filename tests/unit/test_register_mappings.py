@@ -139,6 +139,13 @@ def test_a_mapping_says_what_it_is_and_leaves_the_rest_as_usual() -> None:
     )
 
 
+def test_a_second_line_of_the_name_is_shown_after_the_first() -> None:
+    two_lines = WHOLE.replace("[columns]", '[columns]\nsecondary_name = "Branch"', 1)
+    entry = mapped(two_lines, "Name,No,Branch\nQUILLWORT GUILD,1234,YORK BRANCH\n").one
+    assert (entry.secondary_name, entry.display_name) == ("YORK BRANCH", "Quillwort Guild, York Branch")
+    assert mapped(two_lines, "Name,No,Branch\nGuild,1234,\n").one.secondary_name is None
+
+
 def test_every_problem_is_told_at_once() -> None:
     reported = problems(
         """

@@ -50,6 +50,7 @@ def listed(**members: Any) -> Organisation:
     values |= {
         "id": UUID(int=1),
         "name": NAME,
+        "secondary_name": None,
         "other_names": (),
         "active": True,
         "websites": (),

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from almoner.adapters import irs
 from almoner.adapters.registers_values import ValueReader, clean_text
-from almoner.adapters.title_case import to_title_case
+from almoner.adapters.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries import domain as registries_domain
@@ -152,8 +152,8 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
         number=number,
         part=state if state in registries_domain.REQUIRED_PARTS[IRS] else registries_domain.ABROAD_PART,
         name=name,
-        display_name=to_title_case(name),
-        other_names=(second,) if second else (),
+        display_name=join_name_lines(name, second),
+        secondary_name=second,
         types=organisation_types(stated("SUBSECTION", ""), stated("DEDUCTIBILITY", ""), stated("FOUNDATION", "")),
         address_line_1=stated("STREET"),
         address_line_2=None if state else city,  # abroad, CITY holds the country's name

@@ -18,6 +18,7 @@ from almoner.adapters.registers_values import (
     rejected_row_content,
     strip_person_names,
 )
+from almoner.adapters.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import check_identifier
@@ -210,6 +211,8 @@ def _entry(
     ends = mapping.members.get("until")
     if ends and not members.get("active", True) and members.get("until") is None and _text(record, ends):
         raise _UnknownValue("the day on which it ended cannot be read")
+    if (second := members.get("secondary_name")) and not members.get("display_name"):
+        members["display_name"] = join_name_lines(name, second)
     members["other_names"] = distinct_names(name, members.get("other_names", ()))
     members |= {each: _line(members.get(each)) for each in _ADDRESS}
     facts = {fact: _fact(record, taking, reading) for fact, taking in mapping.facts.items()}

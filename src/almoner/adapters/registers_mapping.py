@@ -23,6 +23,7 @@ MEMBERS: Final[Mapping[str, Kind]] = {
     "part": "text",
     "name": "text",
     "display_name": "text",
+    "secondary_name": "text",
     "other_names": "list",
     "description": "text",
     "active": "flag",

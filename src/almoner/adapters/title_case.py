@@ -46,6 +46,17 @@ def to_title_case(name: str) -> str:
     return " ".join(shown)
 
 
+def join_name_lines(name: str, second: str | None) -> str:
+    """Both lines of a name in a readable case: ``KIWANIS INTERNATIONAL INC``, ``K01036 SEAFORD``.
+
+    A second line that the first one says already is left out.
+    """
+    first = to_title_case(name)
+    if not second or f" {second.upper()} " in f" {name.upper()} ":
+        return first
+    return f"{first}, {to_title_case(second)}"
+
+
 def _convert_and_cache(word: str) -> str:
     shown = _PIECE.sub(lambda piece: _convert_piece(piece.group()), word)
     if len(_known) < _MOST_WORDS:

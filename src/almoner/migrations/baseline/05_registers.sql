@@ -288,6 +288,7 @@ create unlogged table register_staged (
     registry_number text,
     name text,
     display_name text,
+    secondary_name text,
     other_names text[],
     description text,
     types text[],

@@ -9,6 +9,7 @@ create table organisation (
     part text,
     name text not null check (name <> ''),
     display_name text,
+    secondary_name text check (secondary_name <> ''),
     description text not null default '',
     country_code char(3) not null check (country_code ~ '^[A-Z]{3}$'),
     types text[] not null check (types <@ '{nonprofit,social_impact,education}'),
@@ -60,6 +61,7 @@ create index organisation_parent on organisation (registry_id, parent_key) where
 create index organisation_status_override on organisation (registry_id) where status_override is not null;
 create index organisation_succeeded on organisation (id) where succeeded_by is not null;
 comment on column organisation.partner_id is 'visible to this partner only; null: published';
+comment on column organisation.secondary_name is 'second line of the name, as the register writes it';
 comment on column organisation.registry_number is 'as the register writes it';
 comment on column organisation.number_key is 'the number without differences of spelling';
 comment on column organisation.group_key is 'joins a central organisation and its subordinates';

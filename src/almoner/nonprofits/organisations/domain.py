@@ -63,6 +63,7 @@ class Organisation:
     registry_number: str
     name: str
     display_name: str | None
+    secondary_name: str | None
     other_names: tuple[str, ...]
     description: str
     country_code: str
@@ -100,6 +101,16 @@ class Organisation:
     def shown_name(self) -> str:
         """The name to show to people."""
         return self.display_name or self.name
+
+    @property
+    def full_name(self) -> str:
+        """The name as its register writes it, with the second line where it has one."""
+        return f"{self.name} {self.secondary_name}" if self.secondary_name else self.name
+
+    @property
+    def listed_names(self) -> tuple[str, ...]:
+        """Everything that its register calls it, line by line, the name first."""
+        return (self.name, *([self.secondary_name] if self.secondary_name else []), *self.other_names)
 
     @property
     def address(self) -> str | None:
@@ -177,6 +188,7 @@ class OrganisationChange:
 _KINDS: Final[dict[str, ChangeKind]] = {
     "name": "renamed",
     "display_name": "renamed",
+    "secondary_name": "renamed",
     "other_names": "renamed",
     "address_line_1": "moved",
     "address_line_2": "moved",

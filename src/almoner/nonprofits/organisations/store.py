@@ -15,7 +15,7 @@ Scope = Partner | AllPartners
 
 _SELECT: Final = """
 select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as registry_name, o.registry_number, o.name,
-    coalesce(b.display_name, o.display_name) as display_name, o.other_names,
+    coalesce(b.display_name, o.display_name) as display_name, o.secondary_name, o.other_names,
     coalesce(b.description, o.description) as description, o.country_code, o.types, o.active, o.websites,
     o.address_line_1, o.address_line_2, o.city, o.state, o.postcode, o.registration_date, o.claimed_at,
     o.is_branch_parent or coalesce(

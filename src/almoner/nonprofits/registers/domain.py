@@ -13,7 +13,8 @@ class RegisterEntry(NamedTuple):
     """One body as a source lists it, without personal data.
 
     ``part`` is what a file replaces (for the IRS, a state; for a register in one file, ``all``). ``facts`` are the
-    source's own codes under its own names, what decisions and evidence rest on; empty ones are left out. A source that
+    source's own codes under its own names, what decisions and evidence rest on; empty ones are left out.
+    ``secondary_name`` is the second line of the name, which tells the bodies of one first line apart. A source that
     makes no bodies fills what it knows of the rest. ``until``: of a body that is not active, the day on which it ended
     or will end, where the source names it; a reader has no clock, so the load decides by the day of its data.
     """
@@ -22,6 +23,7 @@ class RegisterEntry(NamedTuple):
     part: str
     name: str
     display_name: str | None = None
+    secondary_name: str | None = None
     other_names: Sequence[str] = ()
     description: str = ""
     types: Sequence[str] = ()

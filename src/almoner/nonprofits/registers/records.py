@@ -20,6 +20,7 @@ ORGANISATION_COLUMNS: Final = (
     "registry_number",
     "name",
     "display_name",
+    "secondary_name",
     "other_names",
     "description",
     "types",
@@ -123,7 +124,7 @@ def build_staged_record(
         return (None, place, line, key, entry.part, text.decode(), None, *_NO_BODY)
     parent = entry.parent_number
     tags = activities.tags_of_entry(registry_code, entry)
-    others, description = entry.other_names, entry.description
+    others, description = " ".join(filter(None, (entry.secondary_name, *entry.other_names))), entry.description
     return (
         new_id,
         place,
@@ -139,7 +140,7 @@ def build_staged_record(
         tags.tag_ids,
         _encode(tags.rules).decode() if tags.rules else None,
         _search_text(entry.name),
-        _search_text(" ".join(others)) if others else "",
+        _search_text(others) if others else "",
         _search_text(description) if description else "",
         _search_text(f"{entry.city or ''} {entry.state or ''} {_postcode_words(entry.postcode)}"),
     )

@@ -116,6 +116,8 @@ def _register(seen: RequestFacts) -> EvaluationStep:
     reported = lister.source, lister.data_as_of
     if listed is not None and lister.rows:
         facts |= {"name": listed.name, "other_names": list(listed.other_names), "address": listed.address}
+        if listed.secondary_name:
+            facts["secondary_name"] = listed.secondary_name
         return EvaluationStep("register", "pass", "listed", *reported, facts)
     if listed is not None and any(source.code for source in listed.sources):
         facts |= {"name": listed.name}
@@ -183,8 +185,7 @@ def _requested_party(asked: NonprofitDetails) -> Party:
 
 def _listed_party(listed: Organisation) -> Party:
     street = _lines(listed.address_line_1, listed.address_line_2)
-    names = [listed.name, *listed.other_names]
-    return Party(names, street, listed.city, listed.state, listed.postcode, listed.country_code)
+    return Party(listed.listed_names, street, listed.city, listed.state, listed.postcode, listed.country_code)
 
 
 def _has_addresses(seen: RequestFacts) -> bool:
@@ -215,7 +216,7 @@ def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: Acceptanc
     enough = min(matching.LIKELY_SCORE, rules.threshold) if _has_addresses(seen) else rules.threshold
     facts: dict[str, object] = {
         "asked": seen.asked.name,
-        "listed": [seen.listed.name, *seen.listed.other_names],
+        "listed": list(seen.listed.listed_names),
         "score": round(agreement.name, 4),
         "threshold": enough,
         "parts": [_part_fact(part) for part in agreement.parts if part.finding not in _PLACES],
@@ -234,7 +235,7 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
     script, which is told.
     """
     source, day = _source_of(seen)
-    written = [seen.listed.name, *seen.listed.other_names] if seen.listed else []
+    written = seen.listed.listed_names if seen.listed else ()
     known = " ".join(written).casefold().split()
     strange = [word for word in seen.asked.name.split() if word.casefold() not in known]
     new = scripts_of(" ".join(strange)) - scripts_of(" ".join(known))

@@ -30,7 +30,7 @@ _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "co
 
 def subject_details_of(organisation: Organisation) -> SubjectDetails:
     """An organisation as it is compared: under all its names, with its number and where it is."""
-    names = (organisation.name, organisation.display_name, *organisation.other_names)
+    names = (organisation.name, organisation.full_name, organisation.display_name, *organisation.listed_names)
     street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
     located = street or organisation.city or organisation.postcode
     return SubjectDetails(
