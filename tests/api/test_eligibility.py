@@ -3,6 +3,7 @@
 from typing import Any
 
 from almoner.kit.time import iso_timestamp
+from almoner.validation.ongoing.eligibility import service as eligibility
 from tests.support import factories, validation
 from tests.support.client import Client, data
 from tests.support.eligibility import (
@@ -33,6 +34,16 @@ async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
     return [row["id"] for row in data(answer)], answer.json()["totalResults"]
 
 
+async def sub_tag(api: Client, id_: str) -> dict[str, Any]:
+    """A sub-tag with its tag, as answers show it."""
+    for of in data(await api.get("/v1/activity-tags")):
+        for one in of.pop("subTags"):
+            if one["id"] == id_:
+                del one["tagId"]
+                return {**one, "tag": of}
+    raise LookupError(id_)
+
+
 async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
     organisation = await body_of(service, name="Casper Relief")
     now = iso_timestamp(service.clock.now())
@@ -48,7 +59,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
         "organisationName": "Casper Relief",
         "validationRequestId": None,
         "configurationId": None,
-        "suggestedActivitySubTags": suggested,
+        "suggestedActivitySubTags": [await sub_tag(api, suggested[0])],
         "status": "pending",
         "results": UNKNOWN,
         "metadata": {"a": "b"},
@@ -64,18 +75,8 @@ async def test_what_the_register_says_is_confirmed_and_names_its_rule(service: S
     made = await evaluated(service, api, organisation)
     assert (made["status"], summary(made)) == ("live", ("pass", ["ntee:P20"], []))
     (confirmed,) = made["results"]["confirmedActivitySubTags"]
-    tags = {row["id"]: row for row in data(await api.get("/v1/activity-tags"))}
-    of = tags[confirmed["tag"]["id"]]
-    (sub,) = [row for row in of["subTags"] if row["id"] == tag(service, DOGS)]
-    assert confirmed == {
-        "id": tag(service, DOGS),
-        "name": sub["name"],
-        "tag": {"id": of["id"], "name": of["name"]},
-        "description": sub["description"],
-        "rule": "ntee:P20",
-        "createdAt": sub["createdAt"],
-        "updatedAt": sub["updatedAt"],
-    }
+    assert confirmed == {**await sub_tag(api, tag(service, DOGS)), "rule": "ntee:P20"}
+    assert set(confirmed["tag"]) == {"id", "name", "description", "createdAt", "updatedAt"}
     assert await told(service, api) == [made]
 
 
@@ -83,7 +84,7 @@ async def test_suggested_ones_are_confirmed_or_left_out(service: Service, api: C
     organisation = await body_of(service, {DOGS: "ntee:D20"}, name="St Mary Church Choir")
     suggested = [tag(service, one) for one in (CHURCHES, DOGS, HOUSING)]
     made = await evaluated(service, api, organisation, *suggested)
-    assert made["suggestedActivitySubTags"] == suggested
+    assert made["suggestedActivitySubTags"] == [await sub_tag(api, one) for one in suggested]
     (decision,) = await evidence(service, made)
     verdicts = {found.code: (found.verdict, found.rule, found.suggested) for found in decision.findings}
     assert verdicts[DOGS] == ("confirmed", "ntee:D20", True)
@@ -308,3 +309,47 @@ async def test_each_decision_shows_what_it_rested_on(service: Service, api: Clie
     assert data(page) == [second]
     assert data(await api.get(page.json()["_links"]["next"])) == [first]
     assert (await other.get(f"{PATH}/{made['id']}/history")).status_code == 404
+
+
+async def test_a_list_narrows_by_name_dates_and_organisation_and_sorts_by_name(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    zoo = await evaluated(service, api, await body_of(service, name="Zoo of Casper", partner=tenant.partner))
+    service.clock.advance(days=2)
+    choir = await evaluated(service, api, await body_of(service, name="Casper Ålesund Choir", partner=tenant.partner))
+    request = await requested(api, name="Wind River Library", registryId="99-1234567")
+    waiting = await create(api, "", organisationId=None, validationRequestId=request["id"])
+    ids = {"zoo": zoo["id"], "choir": choir["id"], "waiting": waiting["id"]}
+    names = {id_: name for name, id_ in ids.items()}
+
+    async def shown_names(**query: Any) -> list[str]:
+        found, total = await listed(api, **query)
+        assert total == len(found)
+        return [names[one] for one in found]
+
+    assert await shown_names() == ["waiting", "choir", "zoo"]
+    assert await shown_names(query="casper") == ["choir", "zoo"]
+    assert await shown_names(query="alesund CASPER") == ["choir"]
+    assert await shown_names(query="?!") == []
+    assert await shown_names(hasOrganisation="true") == ["choir", "zoo"]
+    assert await shown_names(hasOrganisation="false") == ["waiting"]
+    assert await shown_names(startDate=choir["createdAt"]) == ["waiting", "choir"]
+    assert await shown_names(endDate=choir["createdAt"]) == ["zoo"]
+    assert await shown_names(startDate=choir["createdAt"], query="casper", status="live") == ["choir"]
+    assert await shown_names(sort="name", direction="ASC") == ["choir", "waiting", "zoo"]
+    answer = await api.get(PATH, sort="name", direction="ASC", pageSize=2)
+    following = await api.get(answer.json()["_links"]["next"])
+    assert [names[row["id"]] for row in data(following)] == ["zoo"]
+    back = await api.get(following.json()["_links"]["prev"])
+    assert [names[row["id"]] for row in data(back)] == ["choir", "waiting"]
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update organisation set name = 'AARDVARK HOME', display_name = 'Aardvark Home' where id = $1",
+            uuid(service, zoo["organisationId"], "organisation"),
+        )
+        await eligibility.reevaluate_all(tx)
+    await service.drain()
+    assert await shown_names(query="aardvark") == ["zoo"]
+    assert await shown_names(sort="name", direction="ASC") == ["zoo", "choir", "waiting"]
+    reasons = (await api.get(PATH, startDate="2026-02-02", endDate="2026-02-01", sort="odd")).json()["error"]["reasons"]
+    assert [reason.split()[0] for reason in reasons] == ["query.sort", "query.endDate"]

@@ -40,6 +40,9 @@ async def test_each_filter_narrows(api: Client, some: dict[str, dict[str, Any]])
     assert await found(api, **{"statuses[]": "succeeded"}) == {accepted, body}
     assert await found(api, **{"statuses[]": ["pending", "failed"]}) == {british, zoo}
     assert await found(api, **{"statuses[]": "pending,succeeded"}) == {accepted, body, british, zoo}
+    assert await found(api, status="succeeded") == {accepted, body}
+    assert await found(api, **{"status": "failed", "statuses[]": "succeeded"}) == {accepted, body}
+    assert await found(api, **{"status": "pending", "statuses[]": "succeeded"}) == {accepted, body, british, zoo}
     configuration = some["body"]["configuration"]["id"]
     assert await found(api, **{"configurationIds[]": configuration}) == {body}
     assert await found(api, **{"configurationIds[]": [configuration, some["zoo"]["configuration"]["id"]]}) == {

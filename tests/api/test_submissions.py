@@ -57,6 +57,18 @@ async def test_a_submission_starts_every_check(service: Service, api: Client) ->
     assert data(await api.get(f"{PATH}/{made['id']}")) == made
 
 
+async def test_what_is_said_of_the_nonprofit_reaches_its_validation_request(api: Client) -> None:
+    address = {"addressLine1": "12 High Street", "addressLine2": "Floor 2", "city": "Casper", "state": "WY"}
+    made = await applied(api, organisationEmail="office@example.org", postal="82601", **address)
+    request = data(await api.get(f"/v1/validation-requests/{made['validationRequestId']}"))
+    stated = {"email": "office@example.org", "postal": "82601", **address}
+    assert {name: request[name] for name in stated} == stated
+    assert made["agentVerification"]["email"] == ADA["email"]
+    refused = await api.post(PATH, {**ADA, **DETAILS, "organisationEmail": "office", "city": "x" * 256})
+    reasons = refused.json()["error"]["reasons"]
+    assert [reason.split()[0] for reason in reasons] == ["body.organisationEmail", "body.city"]
+
+
 async def test_all_checks_pass(service: Service, api: Client) -> None:
     made = await applied(api, organisationName="test_accept", firstName="test_accept")
     done = await ended(service, api, made)

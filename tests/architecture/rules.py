@@ -19,6 +19,7 @@ READ_BY_HAND = frozenset(
         ("platform/database/lists.py", "list_page"),
         ("scim/store.py", "list_page"),
         ("scim/store.py", "count_matches"),
+        ("validation/ongoing/eligibility/store.py", "list_page"),
         ("validation/ongoing/monitoring/store.py", "_narrowed"),
         ("validation/requests/store.py", "_narrowed"),
         ("validation/applications/submissions/store.py", "_narrowed"),

@@ -176,8 +176,9 @@ async def test_a_request_of_another_partner_is_refused(service: Service, api: Cl
     made = await create(api, "", organisationId=None, validationRequestId=own["id"])
     again = f"""
         insert into {RECORD} (id, partner_id, validation_request_id, suggested, status, created_at, updated_at,
-                              status_changed_at)
-        select $1, partner_id, $2, '{{}}', status, created_at, created_at, created_at from {RECORD} where id = $3
+                              status_changed_at, search_name)
+        select $1, partner_id, $2, '{{}}', status, created_at, created_at, created_at, search_name from {RECORD}
+        where id = $3
     """
     ids = (uuid(service, foreign["id"], "validationrequest"), uuid(service, made["id"]))
     assert "validation_request" in str(await refuses(service, again, UUID(int=9), *ids))
@@ -214,11 +215,11 @@ async def fill(service: Service, partners: list[UUID]) -> None:
             with made as (
                 insert into {RECORD} (
                     id, partner_id, organisation_id, suggested, status, eligibility_status, created_at, updated_at,
-                    cancelled_at, status_changed_at
+                    cancelled_at, status_changed_at, search_name
                 )
                 select gen_random_uuid(), p, ($2::uuid[])[1 + n % 40], '{{}}',
                     case when n % 20 = 0 then 'live' else 'cancelled' end, 'pass', $3, $3,
-                    case when n % 20 <> 0 then $3::timestamptz end, $3
+                    case when n % 20 <> 0 then $3::timestamptz end, $3, 'casper ' || n
                 from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
             ), kept as (
                 insert into eligibility_evaluation (
@@ -253,7 +254,7 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
             for page in (Page(25, descending=True), Page(25, descending=False)):
                 async with service.db.read() as reading:
                     listing: Any = Explaining(reading)
-                    rows, _ = await eligibility_store.list_page(listing, partner, page, filters)
+                    rows, _ = await eligibility_store.list_page(listing, partner, page, filters, "id")
                 assert rows
                 assert f"{RECORD}_{index}" in listing.indexes()
                 assert RECORD not in listing.scans()

@@ -144,7 +144,7 @@ def judged(status: str = "pending", result: str | None = None) -> EligibilitySub
     """An eligibility subscription."""
     values: dict[str, Any] = {"status": status, "results": eligibility_domain.EligibilityResults(result)}  # type: ignore[arg-type]
     return EligibilitySubscription(
-        A, P, BODY, None, None, "Casper", (), None, None, created_at=NOW, updated_at=NOW, **values
+        A, P, BODY, None, None, "Casper", (), None, None, created_at=NOW, updated_at=NOW, search_name="casper", **values
     )
 
 

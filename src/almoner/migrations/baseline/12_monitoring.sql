@@ -149,6 +149,7 @@ create table eligibility_subscription (
     validation_request_id uuid,
     configuration_id uuid,
     suggested text[] not null check (cardinality(suggested) <= 100),
+    search_name text collate "C" not null,
     simulated_status text check (simulated_status in ('pass', 'fail')),
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
     status text not null check (status in (
@@ -182,6 +183,11 @@ create table eligibility_subscription (
     foreign key (partner_id, configuration_id) references hosted_configuration (partner_id, id)
 );
 create index eligibility_subscription_with_status on eligibility_subscription (partner_id, status, id);
+create index eligibility_subscription_without_organisation on eligibility_subscription (partner_id, id)
+    where organisation_id is null;
+create index eligibility_subscription_created on eligibility_subscription (partner_id, created_at);
+create index eligibility_subscription_name on eligibility_subscription (partner_id, search_name, id);
+create index eligibility_subscription_words on eligibility_subscription using gin (search_name gin_trgm_ops);
 create index eligibility_subscription_of_organisation on eligibility_subscription (organisation_id, partner_id)
     where status in ('pending', 'live', 'cannot_define_eligibility');
 create index eligibility_subscription_following on eligibility_subscription (id)
@@ -189,6 +195,8 @@ create index eligibility_subscription_following on eligibility_subscription (id)
 create index eligibility_subscription_of_request on eligibility_subscription (validation_request_id)
     where validation_request_id is not null;
 comment on column eligibility_subscription.suggested is 'codes of sub-tags';
+comment on column eligibility_subscription.search_name is
+    'words of the nonprofit''s name at the last evaluation: ASCII, lower case, separated by single spaces';
 comment on column eligibility_subscription.simulated_status is 'requested by a test value of the sandbox';
 comment on column eligibility_subscription.confirmed is 'by sub-tag code, the rule that assigned it';
 insert into lifecycle_transition (resource, from_status, to_status) values

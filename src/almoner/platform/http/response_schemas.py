@@ -89,6 +89,9 @@ def envelope_schema(endpoint: Endpoint, record: type[ResponseRecord], ref: str, 
     }
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
         properties["pageSize"] |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
+        if "page" in endpoint.query.model_fields:
+            ends = {"type": "string", "format": "uri", "description": "With `page` alone."}
+            properties["_links"]["properties"] |= {"first": ends, "last": ends}
     required = list(properties)
     if endpoint.beside is not None:
         _, found = msgspec.json.schema_components([endpoint.beside], ref_template="{name}")

@@ -327,6 +327,12 @@ class NonprofitInput:
     registry_number: str | None = None
     website: str | None = None
     country_code: str | None = None
+    email: str | None = None
+    address_line_1: str | None = None
+    address_line_2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    postal: str | None = None
 
     def missing_fields(self) -> list[str]:
         """The members, as bodies name them, that are needed and not said."""

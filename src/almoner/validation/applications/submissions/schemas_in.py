@@ -38,6 +38,7 @@ MaxValues = Field(max_length=_MOST_VALUES)
 class ValidationSubmissionsQuery(PageQuery):
     """Filters of the list; all given ones must hold, and of each one of its values."""
 
+    status: SubmissionStatus | None = Field(None, description="Beside `statuses[]` one more that will do.")
     statuses: Annotated[list[SubmissionStatus], CommaSeparated, MaxValues] = Field([], alias="statuses[]")
     configuration_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="configurationIds[]")
     organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
@@ -51,7 +52,7 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
     """What the query narrows the list by. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
     made = Filters(
-        tuple(query.statuses),
+        (*query.statuses, *([query.status] if query.status else [])),
         search_text.parse_ids(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
         search_text.parse_ids(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
         search_text.parse_ids(
@@ -79,6 +80,8 @@ def _website(text: str) -> str:
 
 
 _Text = Annotated[Text255, Typed]
+
+_Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda text: text or None)]
 
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
@@ -124,6 +127,14 @@ class ValidationSubmissionIn(RequestBody):
     registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
     country_code: CountryCode | None = None
+    organisation_email: Annotated[Text255, AfterValidator(_email)] | None = Field(
+        None, description="Of the nonprofit, for its validation request."
+    )
+    address_line1: _Optional = None
+    address_line2: _Optional = None
+    city: _Optional = None
+    state: _Optional = None
+    postal: _Optional = None
     language: LanguageTag | None = Field(
         None, description="Of e-mails and pages (RFC 5646); English with an organisationId alone."
     )
@@ -148,7 +159,19 @@ class ValidationSubmissionIn(RequestBody):
 
     def to_input(self) -> SubmissionInput:
         """What is handed in."""
-        stated = (self.organisation_name, self.registry_name, self.registry_id, self.website, self.country_code)
+        stated = (
+            self.organisation_name,
+            self.registry_name,
+            self.registry_id,
+            self.website,
+            self.country_code,
+            self.organisation_email,
+            self.address_line1,
+            self.address_line2,
+            self.city,
+            self.state,
+            self.postal,
+        )
         return SubmissionInput(
             configuration_id=self.configuration_id,
             validation_invite_id=self.validation_invite_id,

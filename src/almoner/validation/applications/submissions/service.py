@@ -206,6 +206,12 @@ def _complete_details(stated: NonprofitInput) -> validation_requests_domain.Nonp
         stated.registry_number or "",
         stated.website or "",
         stated.country_code or "",
+        stated.email,
+        stated.address_line_1,
+        stated.address_line_2,
+        stated.city,
+        stated.state,
+        stated.postal,
     )
 
 

@@ -30,6 +30,7 @@ SubscriptionStatus = Literal[
     "cannot_define_eligibility",
 ]
 EligibilityStatus = Literal["pass", "fail"]
+Sort = Literal["id", "name"]
 Occasion = Literal["created", "organisation_changed", "rules_changed", "configuration_changed", "simulated"]
 """Why a subscription is evaluated."""
 FindingVerdict = Literal["confirmed", "rejected", "left_out"]
@@ -189,7 +190,8 @@ class EligibilitySubscription:
     """One subscription, as a store read it.
 
     ``name``: of the organisation, before it is one of the validation request. ``suggested``: codes of sub-tags;
-    ``simulated_status``: what a test value of the sandbox asked for in their place.
+    ``simulated_status``: what a test value of the sandbox asked for in their place. ``search_name``: the words of the
+    name when it was last evaluated.
     """
 
     id: UUID
@@ -205,6 +207,7 @@ class EligibilitySubscription:
     results: EligibilityResults
     created_at: datetime
     updated_at: datetime
+    search_name: str
     cancelled_at: datetime | None = None
 
     def with_organisation(self, organisation_id: UUID, name: str, now: datetime) -> "EligibilitySubscription":
@@ -242,9 +245,13 @@ class EligibilitySubscription:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list may be narrowed by; None: not narrowed."""
+    """What a list may be narrowed by; None: not narrowed. ``words`` are those of ``query``, each to be found."""
 
     status: SubscriptionStatus | None = None
+    words: tuple[str, ...] = ()
+    has_organisation: bool | None = None
+    starts: datetime | None = None
+    ends: datetime | None = None
 
 
 def evaluate_activities(

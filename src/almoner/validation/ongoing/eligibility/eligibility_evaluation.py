@@ -5,6 +5,7 @@ from uuid import UUID
 
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.validation.applications.configurations import service as configurations
@@ -104,6 +105,8 @@ async def record_evaluation(
     if differs or last is None or not made.is_same_as(last):
         await store_evidence.insert_evaluation(tx, held.id, made)
     if not differs:
+        if held.search_name != normalise_search_text(held.name):
+            await store.set_search_name(tx, held)
         return held
     moved = held.with_results(results, tx.now)
     await store_transition(tx, moved, stays=True)

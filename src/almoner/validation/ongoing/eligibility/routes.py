@@ -38,11 +38,15 @@ routes = Routes("Eligibility subscriptions")
 async def list_eligibility_subscriptions(
     call: ApiCall, query: EligibilitySubscriptionsQuery
 ) -> ListResponse[EligibilitySubscriptionOut]:
-    """List eligibility subscriptions, newest first."""
+    """List eligibility subscriptions, newest first unless sorted by name."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query))
+    rows, total = await service.list_page(call.tx, call.partner, page, filters_of(query), query.sort)
     return call.list_response(
-        page, rows, total, lambda row: subscription_out(call.tx, row), lambda row: (row.id.bytes,)
+        page,
+        rows,
+        total,
+        lambda row: subscription_out(call.tx, row),
+        lambda row: service.cursor_position_of(row, query.sort),
     )
 
 

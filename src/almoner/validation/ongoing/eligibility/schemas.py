@@ -1,7 +1,7 @@
 """Eligibility subscriptions on the wire (spec 2.5, 4.5; settled 4 and 8)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from pydantic import ConfigDict, Field
@@ -10,10 +10,12 @@ from pydantic.config import JsonDict, JsonValue
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
-from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, ordered_sub_tags
+from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, VERSION, SubTag, ordered_sub_tags
+from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import (
+    DayOrMoment,
     Maybe,
     Metadata,
     MetadataPatch,
@@ -21,9 +23,9 @@ from almoner.platform.http.wire import (
     PatchBody,
     RequestBody,
     ResponseRecord,
+    WindowEnd,
     exactly_one_of,
 )
-from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
     EligibilityEvaluation,
     EligibilityStatus,
@@ -31,22 +33,31 @@ from almoner.validation.ongoing.eligibility.domain import (
     Filters,
     FindingVerdict,
     Occasion,
+    Sort,
     SubscriptionInput,
     SubscriptionStatus,
 )
 
 _AT_MOST: Final = 100
+_NEVER: Final = "?"
+"""In no searched text: what a query without any word finds."""
 
 
 class EligibilitySubscriptionsQuery(PageQuery):
-    """Filters of the list."""
+    """Filters of the list; all given ones must hold."""
 
     status: SubscriptionStatus | None = None
+    has_organisation: bool | None = Field(None, description="Whether its organisation is known.")
+    query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the nonprofit's name.")
+    sort: Sort = Field("id", description="`id` is the order of creation, `name` the nonprofit's.")
+    start_date: DayOrMoment | None = Field(None, description="Created then or later.")
+    end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
 def filters_of(query: EligibilitySubscriptionsQuery) -> Filters:
     """What the query narrows the list by."""
-    return Filters(query.status)
+    words = extract_search_terms(query.query) or (_NEVER,) if query.query else ()
+    return Filters(query.status, words, query.has_organisation, query.start_date, query.end_date)
 
 
 _CHOIR: Final[JsonDict] = {
@@ -95,18 +106,26 @@ class EligibilityTagOut(ResponseRecord):
 
     id: str
     name: str
+    description: str | None
+    created_at: str
+    updated_at: str
 
 
 class EligibilitySubTagOut(ResponseRecord):
-    """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
+    """A suggested activity."""
 
     id: str
     name: str
     tag: EligibilityTagOut
     description: str | None
-    rule: str
     created_at: str
     updated_at: str
+
+
+class EligibilityDecidedSubTagOut(EligibilitySubTagOut):
+    """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
+
+    rule: str
 
 
 class EligibilityResultsOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,9 +135,10 @@ class EligibilityResultsOut(msgspec.Struct, frozen=True, rename="camel"):
         EligibilityStatus | None,
         msgspec.Meta(description="`pass` when at least one confirmed activity is allowed; null until it is known."),
     ]
-    confirmed_activity_sub_tags: list[EligibilitySubTagOut]
+    confirmed_activity_sub_tags: list[EligibilityDecidedSubTagOut]
     rejected_activity_sub_tags: Annotated[
-        list[EligibilitySubTagOut], msgspec.Meta(description="Those of them that the configuration does not allow.")
+        list[EligibilityDecidedSubTagOut],
+        msgspec.Meta(description="Those of them that the configuration does not allow."),
     ]
 
 
@@ -132,7 +152,10 @@ class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscr
     organisation_name: str
     validation_request_id: str | None
     configuration_id: str | None
-    suggested_activity_sub_tags: list[str]
+    suggested_activity_sub_tags: Annotated[
+        list[EligibilitySubTagOut],
+        msgspec.Meta(description="Those that you suggested; none with a test value of the sandbox."),
+    ]
     status: SubscriptionStatus
     results: EligibilityResultsOut
     metadata: dict[str, str] | None
@@ -142,7 +165,6 @@ class EligibilitySubscriptionOut(ResponseRecord, object_name="eligibility_subscr
 
 def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscriptionOut:
     """The answer for one subscription, and the record in its events."""
-    suggested = [tx.ids.text("activitysubtag", SUB_TAGS[code].id) for code in row.suggested if code in SUB_TAGS]
     results = row.results
     return EligibilitySubscriptionOut(
         id=tx.ids.text("eligibilitysubscription", row.id),
@@ -150,9 +172,9 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
         organisation_name=row.name,
         validation_request_id=tx.ids.text_or_none("validationrequest", row.validation_request_id),
         configuration_id=tx.ids.text_or_none("hostedconfiguration", row.configuration_id),
-        suggested_activity_sub_tags=suggested
-        if row.simulated_status is None
-        else [triggers.trigger_value_of(row.simulated_status)],
+        suggested_activity_sub_tags=[
+            EligibilitySubTagOut(**_sub_tag(tx, sub)) for sub in map(SUB_TAGS.get, row.suggested) if sub is not None
+        ],
         status=row.status,
         results=EligibilityResultsOut(
             results.status,
@@ -165,20 +187,21 @@ def subscription_out(tx: Tx, row: EligibilitySubscription) -> EligibilitySubscri
     )
 
 
-def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilitySubTagOut]:
-    at = iso_timestamp(VERSION)
-    return [
-        EligibilitySubTagOut(
-            id=tx.ids.text("activitysubtag", sub.id),
-            name=sub.name,
-            tag=EligibilityTagOut(tx.ids.text("activitytag", sub.tag_id), TAGS[sub.tag_id].name),
-            description=sub.description,
-            rule=rules[sub.code],
-            created_at=at,
-            updated_at=at,
-        )
-        for sub in ordered_sub_tags(codes)
-    ]
+def _sub_tags(tx: Tx, rules: Mapping[str, str], codes: Iterable[str]) -> list[EligibilityDecidedSubTagOut]:
+    return [EligibilityDecidedSubTagOut(**_sub_tag(tx, sub), rule=rules[sub.code]) for sub in ordered_sub_tags(codes)]
+
+
+def _sub_tag(tx: Tx, sub: SubTag) -> dict[str, Any]:
+    """The members that every sub-tag has."""
+    at, tag = iso_timestamp(VERSION), TAGS[sub.tag_id]
+    return {
+        "id": tx.ids.text("activitysubtag", sub.id),
+        "name": sub.name,
+        "tag": EligibilityTagOut(tx.ids.text("activitytag", tag.id), tag.name, tag.description, at, at),
+        "description": sub.description,
+        "created_at": at,
+        "updated_at": at,
+    }
 
 
 class EligibilityFindingOut(ResponseRecord):

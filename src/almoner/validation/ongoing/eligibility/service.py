@@ -13,8 +13,9 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
-from almoner.platform.http.paging import Page
+from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
 from almoner.validation.applications.configurations import service as configurations
@@ -37,6 +38,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     Filters,
     InvalidState,
     Occasion,
+    Sort,
     SubscriptionInput,
 )
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
@@ -76,6 +78,7 @@ async def create(tx: Tx, partner: Partner, asked: SubscriptionInput) -> Eligibil
         results=domain.NO_RESULTS,
         created_at=tx.now,
         updated_at=tx.now,
+        search_name=normalise_search_text(name),
     )
     await store.insert(tx, partner, made)
     await _enqueue_evaluations(tx, [made.id], "created")
@@ -141,10 +144,15 @@ def build_api_record(tx: Tx, subscription: EligibilitySubscription) -> Eligibili
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[EligibilitySubscription], int]:
     """One page and the exact total."""
-    return await store.list_page(tx, partner, page_, filters)
+    return await store.list_page(tx, partner, page_, filters, sort)
+
+
+def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Position:
+    """Where a subscription stands in a list that is sorted so."""
+    return store.cursor_position_of(subscription, sort)
 
 
 async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:

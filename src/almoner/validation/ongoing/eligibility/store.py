@@ -6,6 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -14,7 +15,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilityResults,
     EligibilitySubscription,
     Filters,
-    SubscriptionStatus,
+    Sort,
 )
 
 Scope = Partner | AllPartners
@@ -23,11 +24,13 @@ _LIST: Final = "eligibility_subscription"
 _TOTAL: Final = (
     f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
 )
-_COUNTED: Final = "select count(*) as total from eligibility_subscription s where s.partner_id = $1 and s.status = $4"
+_OWN: Final = "s.partner_id = $1"
+_COUNTED: Final = "select count(*) as total from eligibility_subscription s"
 _SELECTED: Final = """
     s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
     coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.simulated_status,
-    s.metadata, s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.cancelled_at
+    s.metadata, s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.search_name,
+    s.cancelled_at
 """
 _FROM: Final = f"""
 select {_SELECTED} from eligibility_subscription s
@@ -40,7 +43,7 @@ _EVALUATED: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"
 
 
 def _subscription(row: Record) -> EligibilitySubscription:
-    values = list(row[:16])
+    values = list(row[:17])
     values[6] = tuple(values[6])
     values[10:13] = [EligibilityResults(row[10], row[11], tuple(row[12]))]
     return EligibilitySubscription(*values)
@@ -56,8 +59,8 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
         """
         insert into eligibility_subscription (
             id, partner_id, organisation_id, validation_request_id, configuration_id, suggested, simulated_status,
-            metadata, status, created_at, updated_at, status_changed_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
+            metadata, status, created_at, updated_at, status_changed_at, search_name
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11)
         """,
         new.id,
         partner.id,
@@ -69,6 +72,7 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
         new.metadata,
         new.status,
         new.created_at,
+        new.search_name,
     )
     await counters.add_to_list_total(tx, partner, _LIST, 1)
 
@@ -107,7 +111,7 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool =
             """
             update eligibility_subscription
             set status = $2, organisation_id = $3, eligibility_status = $4, confirmed = $5, rejected = $6,
-                updated_at = $7, cancelled_at = $8,
+                updated_at = $7, cancelled_at = $8, search_name = $11,
                 status_changed_at = case status when $2 then status_changed_at else $9 end
             where id = $1 and status = any($10) returning true
             """,
@@ -121,7 +125,17 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, stays: bool =
             moved.cancelled_at,
             tx.now,
             [*SUBSCRIPTION.source_states_of(moved.status), *([moved.status] if stays else [])],
+            normalise_search_text(moved.name),
         )
+    )
+
+
+async def set_search_name(tx: Tx, subscription: EligibilitySubscription) -> None:
+    """Store the words of the name of a locked subscription: its nonprofit is called something else now."""
+    await tx.execute(
+        "update eligibility_subscription set search_name = $2 where id = $1",
+        subscription.id,
+        normalise_search_text(subscription.name),
     )
 
 
@@ -136,26 +150,64 @@ async def set_metadata(tx: Tx, subscription: EligibilitySubscription) -> None:
 
 
 async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters
+    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    values: list[SubscriptionStatus] = [filters.status] if filters.status else []
-    where = "s.partner_id = $1 and s.status = $4" if values else "s.partner_id = $1"
-    total = _COUNTED if values else _TOTAL
+    where, values = _conditions(filters)
+    total = _TOTAL if where == _OWN else f"{_COUNTED} where {where}"
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
-    after = f"s.id {comparison} $2" if page_.after_id else "$2::uuid is null"
+    keys = ("search_name", "id") if sort == "name" else ("id",)
+    if page_.position is None:
+        after = "$2::uuid is null and $3::text is null"
+    elif sort == "name":
+        after = f"(s.search_name, s.id) {comparison} ($3, $2)"
+    else:
+        after = f"s.id {comparison} $2 and $3::text is null"
+    *name, id_ = page_.position or (None, None)
+    within, listed = (", ".join(f"{row}.{key} {order}" for key in keys) for row in ("s", "listed"))
     rows = await tx.fetch(
         f"""
         select listed.*, total from ({total}) counted
-        left join lateral ({_FROM} where {where} and {after} order by s.id {order} limit $3) listed on true
-        order by listed.id {order}
+        left join lateral (
+            {_FROM} where {where} and {after} order by {within} limit $4
+        ) listed on true
+        order by {listed}
         """,
         partner.id,
-        page_.after_id,
+        UUID(bytes=id_) if id_ else None,
+        name[0] if name else None,
         page_.limit,
         *values,
     )
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
+
+
+def _conditions(filters: Filters) -> tuple[str, list[object]]:
+    conditions, values = [_OWN], list[object]()
+
+    def narrow(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values) + 4}"))
+
+    if filters.status is not None:
+        narrow("s.status = {}", filters.status)
+    if filters.has_organisation is not None:
+        conditions.append("s.organisation_id is not null" if filters.has_organisation else "s.organisation_id is null")
+    if filters.starts is not None:
+        narrow("s.created_at >= {}", filters.starts)
+    if filters.ends is not None:
+        narrow("s.created_at < {}", filters.ends)
+    for word in filters.words[:MAX_INDEX_PATTERNS]:
+        narrow("s.search_name like {}", f"%{word}%")
+    if further := filters.words[MAX_INDEX_PATTERNS:]:
+        narrow("(s.search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
+    return " and ".join(conditions), values
+
+
+def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> tuple[object, ...]:
+    """Where a subscription stands in its list."""
+    by_id = (subscription.id.bytes,)
+    return (subscription.search_name, *by_id) if sort == "name" else by_id
 
 
 async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:

@@ -11,8 +11,3 @@ TEST_VALUES: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "tes
 def simulated_status_of(suggested: Sequence[str]) -> EligibilityStatus | None:
     """What the suggested sub-tags ask for: one test value and nothing else; None when they are sub-tags."""
     return TEST_VALUES.get(suggested[0]) if len(suggested) == 1 else None
-
-
-def trigger_value_of(outcome: EligibilityStatus) -> str:
-    """The test value that asks for it."""
-    return next(value for value, asked in TEST_VALUES.items() if asked == outcome)
