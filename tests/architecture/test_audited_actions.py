@@ -9,6 +9,7 @@ from tests.architecture.sources import Source, dotted, sources
 
 RECORDERS = frozenset(
     {
+        "as_operator",
         "record_entry",
         "_record",
         "record_audit_entry",
@@ -44,7 +45,7 @@ def recorded(source: Source) -> Iterator[str]:
         }
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in recorders:
-                for argument in node.args:
+                for argument in (*node.args, *(one.value for one in node.keywords if one.arg == "audit_action")):
                     given = assigned.get(argument.id, argument) if isinstance(argument, ast.Name) else argument
                     yield from (text for text in _choices(given) if OF_PEOPLE.fullmatch(text))
 

@@ -188,6 +188,9 @@ async def all_events(shopper: Shopper) -> set[str]:
     path = "/events?direction=ASC&pageSize=100"
     while path:
         status, page = await shopper.ask("GET", path)
+        if status == 429:
+            await paced(monotonic(), 1, 1)
+            continue
         assert status == 200
         found |= {event["id"] for event in page["data"]}
         path = (page["_links"].get("next") or "").partition("/v1")[2]

@@ -60,8 +60,8 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
     assert status == 0
     for fact in (name, made["id"], "25.00 USD", " open ", "fraudulent"):
         assert fact in listed
-    shown = (await almoner("disputes", "show", name))[1]
-    for fact in (f"donation: {made['id']}", "provider payment: tp_", "provider dispute: tpd_", "status: open"):
+    shown = " ".join((await almoner("disputes", "show", name))[1].split())
+    for fact in (f"donation {made['id']}", "provider payment tp_", "provider dispute tpd_", "status open"):
         assert fact in shown
     assert "absorbed" not in shown
     assert await almoner("disputes", "refresh", name) == (0, "A worker will fetch the status from the provider.\n")
@@ -69,14 +69,14 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
     assert (await gift(api, made))["refundedAmount"] == 2500
     assert name not in (await almoner("disputes", "list"))[1]
     assert name in (await almoner("disputes", "list", "--all"))[1]
-    shown = (await almoner("disputes", "show", name))[1]
+    shown = " ".join((await almoner("disputes", "show", name))[1].split())
     for fact in (
-        "status: lost",
+        "status lost",
         "Olive",
         olive.id,
         "a letter of the bank",
-        "absorbed by us: 0.00 USD",
-        "already disbursed: no",
+        "absorbed by us 0.00 USD",
+        "already disbursed no",
     ):
         assert fact in shown
     status, reported = await almoner("disputes", "mark-won", name, *NOTE)

@@ -74,7 +74,7 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     assert (await gift(api, made))["settledAmount"] == {"amount": 2400, "currency": "USD"}
     _, listed = await almoner("settlements", "list")
     assert "po_1" in listed.splitlines()[1]
-    assert listed.splitlines()[2:] == [
+    assert listed.splitlines()[3:] == [
         "1.00 USD of 1 unmatched lines reached the bank but is not booked: see `almoner settlements unmatched`."
     ]
     _, exceptions = await almoner("settlements", "unmatched")

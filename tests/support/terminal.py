@@ -30,6 +30,8 @@ Type = Callable[..., Awaitable[tuple[int, str]]]
 """Types a command; answers (status, what was printed)."""
 
 
+_WIDE = "1000"  # pytest-xdist sets 80: here nobody looks at a narrow screen
+
 BY = AuditContext(Actor("machine", "tests"), None)
 
 
@@ -96,6 +98,7 @@ def in_process(service: Service, home: Path, by: Operator | None = None, **setti
     """As ``terminal``, in this process: for tests of many commands, each of which would take seconds to start."""
     given = {**_given(service, settings), "data_dir": str(home), "operator_token": by.token if by else None}
     environment = {f"ALMONER_{name.upper()}": value for name, value in given.items()}
+    environment["COLUMNS"] = _WIDE
 
     async def typed(*words: str) -> tuple[int, str]:
         reported = await asyncio.to_thread(CliRunner().invoke, commands, words, env=environment)
@@ -120,6 +123,7 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
         **stored,
         **{f"ALMONER_{name.upper()}": value for name, value in given.items()},
         "PYTHONPATH": os.pathsep.join(sys.path),
+        "COLUMNS": _WIDE,
         "LOGNAME": "somebody else",  # who decides is the token's, whatever the environment says
     }
     who: list[Operator] = [by] if by else []

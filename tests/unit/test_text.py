@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.cli.access import print_table
+from almoner.cli.tables import print_table
 from almoner.kit.text import clean_text, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"

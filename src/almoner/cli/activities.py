@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from almoner.cli.access import print_table
 from almoner.cli.caller import administrator_lookup
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import print_table
 from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.activities import service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun

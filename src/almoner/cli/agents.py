@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, run_as_operator
+from almoner.cli.caller import Caller, as_operator
 from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
@@ -22,11 +22,14 @@ def agents() -> None:
 
 
 @commands.command("set-contact")
-def set_contact(
+@as_operator("reviewer")
+async def set_contact(
+    tx: Tx,
+    officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     email: Annotated[str, typer.Argument(help="A shared office email address, not a personal one.")],
     source: Annotated[str, typer.Option(help="Where the nonprofit's register publishes the address, such as a URL.")],
-) -> None:
+) -> str:
     """Set a nonprofit's contact email address.
 
     If any of the nonprofit's agents are in review, their confirmation requests are sent to this address immediately.
@@ -36,16 +39,12 @@ def set_contact(
         raise typer.BadParameter("--source must be 1 to 500 characters")
     if len(email) > 255 or not emails.is_email_address(email):
         raise typer.BadParameter(f"'{email}' is not an email address")
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        organisation_id = parse_id(tx, "organisation", organisation)
-        try:
-            asked = await service.set_official_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
-        except NotFound:
-            raise typer.BadParameter(f"there is no organisation {organisation}") from None
-        except OfficialContactRefused as error:
-            raise typer.BadParameter(str(error)) from None
-        await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
-        return f"{email} is now the contact of {organisation}. Confirmation requests sent: {asked}."
-
-    typer.echo(run_as_operator("reviewer", use))
+    organisation_id = parse_id(tx, "organisation", organisation)
+    try:
+        asked = await service.set_official_contact(tx, OfficialContact(organisation_id, email, where), officer.id)
+    except NotFound:
+        raise typer.BadParameter(f"there is no organisation {organisation}") from None
+    except OfficialContactRefused as error:
+        raise typer.BadParameter(str(error)) from None
+    await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.contact_recorded", organisation, asked=asked)
+    return f"{email} is now the contact of {organisation}. Confirmation requests sent: {asked}."

@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from almoner import settings
 from almoner.access.partners import service as partners
 from almoner.access.partners.service import NoSuchPartner
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.database import in_transaction, run_with_database, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Table
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit import heads as audit_heads
@@ -111,54 +112,54 @@ async def _proved(db: Database, scope: UUID, folder: Path | None, *, started_at:
 
 
 @commands.command("list")
-def list_entries(
+@in_transaction
+async def list_entries(
+    tx: Tx,
     partner: PartnerId = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List audit log entries, newest first."""
-
-    async def show(tx: Tx) -> None:
-        scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
-        for entry in await audit.list_page(tx, scope, limit=limit):
-            details = ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items())
-            words = [iso_timestamp(entry.at), f"{entry.actor.kind} {entry.actor.id}", entry.action, entry.subject]
-            typer.echo("  ".join([*words, entry.address or "-", details]).rstrip())
-
-    run_in_transaction(show)
+    scope = _scope(tx.ids, partner) if partner else DEPLOYMENT
+    rows = [
+        (
+            iso_timestamp(entry.at),
+            f"{entry.actor.kind} {entry.actor.id}",
+            entry.action,
+            entry.subject,
+            entry.address,
+            ", ".join(f"{name} {value}" for name, value in (entry.details or {}).items()) or None,
+        )
+        for entry in await audit.list_page(tx, scope, limit=limit)
+    ]
+    return Table(("at", "actor", "action", "subject", "address", "details"), rows)
 
 
 @commands.command("public-key")
-def print_public_key() -> None:
+@with_database
+async def print_public_key(database: Database) -> str:
     """Print the public key (PEM) for verifying the log."""
-
-    async def show(db: Database) -> bytes:
-        public = audit_heads.signing_key(db.deployment.vault).public_key()
-        return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-
-    typer.echo(run_with_database(show).decode(), nl=False)
+    public = audit_heads.signing_key(database.deployment.vault).public_key()
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode().removesuffix("\n")
 
 
 @commands.command("sign")
-def sign_entries() -> None:
+@with_database
+async def sign_entries(database: Database) -> str:
     """Sign and export the newest audit log entries.
 
     The signed heads (the hash of the newest entry of each partner's log) are written to the ALMONER_AUDIT_HEADS folder.
     A worker also does this automatically every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
-
-    async def sign_all(db: Database) -> int:
-        chainer = ChainBuilder(db, Telemetry())
-        while await chainer.run_batch():
+    chainer = ChainBuilder(database, Telemetry())
+    while await chainer.run_batch():
+        pass
+    async with database.write() as tx:
+        while await audit_heads.sign_heads(tx):
             pass
-        async with db.write() as tx:
-            while await audit_heads.sign_heads(tx):
-                pass
-        exported, more = 0, 1
-        while more:
-            async with db.write() as tx:
-                more = await audit_heads.export_heads(tx, folder)
-            exported += more
-        return exported
-
-    typer.echo(f"{run_with_database(sign_all)} signed heads exported to {folder}")
+    exported, more = 0, 1
+    while more:
+        async with database.write() as tx:
+            more = await audit_heads.export_heads(tx, folder)
+        exported += more
+    return f"{exported} signed heads exported to {folder}"

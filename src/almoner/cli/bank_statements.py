@@ -8,11 +8,12 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_decimal
-from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
+from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Output, Table
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -39,12 +40,14 @@ LineId = Annotated[str, typer.Argument(help="Line ID, from `almoner bank-stateme
 
 
 @commands.command("import")
-def import_statement(
+@with_database
+async def import_statement(
+    database: Database,
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="A camt.053 file, or a CSV file with --mapping.")
     ],
     mapping: Annotated[Path | None, typer.Option(help="TOML file that maps the columns of the CSV file.")] = None,
-) -> None:
+) -> Output:
     """Import a bank statement and match its lines.
 
     All unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
@@ -52,49 +55,46 @@ def import_statement(
     content, line = file.read_bytes(), ProgressLine()
     ours = settings.read_settings().bank_accounts
     own = payment_files.load_own_accounts(ours) if ours else None
+    async with operator_transaction(database, "finance") as (_, officer):
+        pass  # refused before anything is kept
 
-    async def use(database: Database) -> tuple[ImportProgress, int]:
-        async with operator_transaction(database, "finance") as (_, officer):
-            pass  # refused before anything is kept
-
-        async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
-            named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
-            await officer.record_audit_entry(
-                tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched
-            )
-
-        def report(looked: ImportProgress) -> None:
-            line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
-
-        looked = await bank_statements_flows.import_statements(
-            database, content, mapping, own=own, by=officer.id, record=record, report=report
+    async def record(tx: Tx, statements: Sequence[Statement], looked: ImportProgress) -> None:
+        named_so = ", ".join(one.reference for one in statements)[:200] or "empty"
+        await officer.record_audit_entry(
+            tx, DEPLOYMENT, "bank_statement.imported", named_so, kept=looked.kept, matched=looked.matched
         )
-        async with database.read() as tx:
-            return looked, len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
 
-    looked, gaps = run_with_database(use)
+    def report(looked: ImportProgress) -> None:
+        line.show(f"{looked.lines:,} lines checked, {looked.per_second:,.0f}/s")
+
+    looked = await bank_statements_flows.import_statements(
+        database, content, mapping, own=own, by=officer.id, record=record, report=report
+    )
+    async with database.read() as tx:
+        gaps = len(await bank_statements.statement_gaps(tx, bank_statements.PAGE_SIZE))
     line.clear()
     new = f"{looked.kept:,} new statement{'' if looked.kept == 1 else 's'}"
-    typer.echo(f"{new}. {looked.lines:,} unmatched lines checked, {looked.matched:,} matched.")
+    parts = [f"{new}. {looked.lines:,} unmatched lines checked, {looked.matched:,} matched."]
     if looked.lines > looked.matched:
-        typer.echo(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
+        parts.append(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
     if gaps:
         missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"
-        typer.echo(f"{missing} missing: see `almoner bank-statements gaps`.")
+        parts.append(f"{missing} missing: see `almoner bank-statements gaps`.")
+    return parts
 
 
 @commands.command("lines")
-def list_lines(
+@in_transaction
+async def list_lines(
+    tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include matched and dismissed lines, newest first.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List unmatched statement lines, oldest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, every=every)]
-
-    titles = ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason")
-    print_table(titles, run_in_transaction(use))
+    return Table(
+        ("line", "account", "age", "booked", "amount", "counterparty", "text", "status", "reason"),
+        [_row(tx, one) for one in await bank_statements.list_lines(tx, limit, every=every)],
+    )
 
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
@@ -117,16 +117,18 @@ def _why(reason: OpenLineReason, refusal: str | None) -> str:
 
 
 @commands.command("gaps")
-def list_gaps(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+@in_transaction
+async def list_gaps(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
     """List gaps between bank statements.
 
     There is a gap if the opening balance of a statement is not the closing balance of any other statement.
     """
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)]
-
-    print_table(("statement", "account", "reference", "ends", "opening balance", "age"), run_in_transaction(use))
+    return Table(
+        ("statement", "account", "reference", "ends", "opening balance", "age"),
+        [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)],
+    )
 
 
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
@@ -136,7 +138,10 @@ def _gap(tx: Tx, one: StatementGap) -> list[object]:
 
 
 @commands.command("explain")
-def explain_discrepancy(
+@as_operator("finance")
+async def explain_discrepancy(
+    tx: Tx,
+    officer: Caller,
     what: Annotated[
         str,
         typer.Argument(
@@ -145,43 +150,37 @@ def explain_discrepancy(
         ),
     ],
     note: Note,
-) -> None:
+) -> str:
     """Explain a gap or a provider payout that never arrived."""
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        provider, by_provider, reference = what.partition("/")
-        try:
-            if by_provider:
-                await bank_statements.record_payout_explanation(
-                    tx, provider, reference, note=note.strip(), by=officer.id
-                )
-            else:
-                await bank_statements.record_gap_explanation(
-                    tx, parse_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id
-                )
-        except NotFound:
-            raise StatementError(
-                f"{what} does not exist or needs no explanation: see `almoner bank-statements gaps` and "
-                "`provider-payouts`."
-            ) from None
-        await officer.record_audit_entry(
-            tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
-        )
-
-    run_as_operator("finance", use)
-    typer.echo(f"{what} has been explained.")
+    provider, by_provider, reference = what.partition("/")
+    try:
+        if by_provider:
+            await bank_statements.record_payout_explanation(tx, provider, reference, note=note.strip(), by=officer.id)
+        else:
+            await bank_statements.record_gap_explanation(
+                tx, parse_id(tx, _STATEMENT, what), note=note.strip(), by=officer.id
+            )
+    except NotFound:
+        raise StatementError(
+            f"{what} does not exist or needs no explanation: see `almoner bank-statements gaps` and `provider-payouts`."
+        ) from None
+    await officer.record_audit_entry(
+        tx, DEPLOYMENT, "settlement.explained" if by_provider else "bank_statement.explained", what
+    )
+    return f"{what} has been explained."
 
 
 @commands.command("provider-payouts")
-def list_provider_payouts(
+@in_transaction
+async def list_provider_payouts(
+    tx: Tx,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List provider payouts that match no statement line."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)]
-
-    print_table(("provider payout", "settled", "age", "amount", "reason"), run_in_transaction(use))
+    return Table(
+        ("provider payout", "settled", "age", "amount", "reason"),
+        [_report(tx, one) for one in await bank_statements.missing_provider_payouts(tx, limit)],
+    )
 
 
 def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
@@ -191,7 +190,10 @@ def _report(tx: Tx, one: MissingProviderPayout) -> list[object]:
 
 
 @commands.command("match")
-def match_line(
+@as_operator("finance")
+async def match_line(
+    tx: Tx,
+    officer: Caller,
     line: LineId,
     request: Annotated[str | None, typer.Option(help="Reference or ID of the donation request that was paid.")] = None,
     donation: Annotated[str | None, typer.Option(help="ID of the donation that was paid or refunded.")] = None,
@@ -200,7 +202,7 @@ def match_line(
         typer.Option(help="Provider payout as PROVIDER/REFERENCE, from `almoner bank-statements provider-payouts`."),
     ] = None,
     disbursement: Annotated[str | None, typer.Option(help="ID of the disbursement that was sent or returned.")] = None,
-) -> None:
+) -> str:
     """Match a statement line to a record manually.
 
     Specify exactly one of --request, --donation, --provider-payout and --disbursement.
@@ -210,16 +212,12 @@ def match_line(
     if len(given) != 1:
         raise typer.BadParameter("use exactly one of --request, --donation, --provider-payout and --disbursement")
     [(kind, thing)] = given.items()
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        try:
-            await _assign(tx, _id(tx, line), kind, thing, officer.id)
-        except NotFound:
-            raise StatementError(f"Line {line} or record {thing} does not exist.") from None
-        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
-
-    run_as_operator("finance", use)
-    typer.echo(f"{line} has been matched to {thing}.")
+    try:
+        await _assign(tx, _id(tx, line), kind, thing, officer.id)
+    except NotFound:
+        raise StatementError(f"Line {line} or record {thing} does not exist.") from None
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.assigned", line, **given)
+    return f"{line} has been matched to {thing}."
 
 
 async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None:
@@ -239,21 +237,18 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 
 @commands.command("dismiss")
-def dismiss_line(line: LineId, note: Note) -> None:
+@as_operator("finance")
+async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
     """Dismiss a statement line, such as a bank fee.
 
     A dismissed line is not booked in the ledger.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        try:
-            await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
-        except NotFound:
-            raise StatementError(f"There is no line {line}.") from None
-        await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
-
-    run_as_operator("finance", use)
-    typer.echo(f"{line} has been dismissed.")
+    try:
+        await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
+    except NotFound:
+        raise StatementError(f"There is no line {line}.") from None
+    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
+    return f"{line} has been dismissed."
 
 
 def _id(tx: Tx, line: str) -> UUID:

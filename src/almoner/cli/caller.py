@@ -11,7 +11,8 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeVar
+from functools import wraps
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
@@ -21,13 +22,13 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import TokenRefused
 from almoner.access.people.domain import OperatorRole, Person
-from almoner.cli.database import run_with_database
+from almoner.cli.database import Body, declare_command, run_with_database
+from almoner.cli.tables import Output
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
 
 Note = Annotated[str, typer.Option("--note", help="The evidence, or where it is kept (up to 2,000 characters).")]
-Result = TypeVar("Result")
 
 _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
@@ -84,25 +85,59 @@ def machine_account() -> str:
 MACHINE: Final = Caller(Actor("machine", machine_account()))
 
 
-def run_as_operator(role: OperatorRole, use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
-    """Let an operator with the role decide, in one transaction. Raises Refused."""
+def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
+    """A command ``body(tx, officer, ...)`` of an operator with the role, in one transaction. Raises Refused.
 
-    async def inside(database: Database) -> Result:
-        async with operator_transaction(database, role) as (tx, officer):
-            return await use(tx, officer)
+    ``audit_action``: is written into the deployment's audit log, with the command's first argument as its subject.
+    """
 
-    return run_with_database(inside)
+    def declare(body: Body) -> Callable[..., None]:
+        async def audited(tx: Tx, officer: Caller, **typed: Any) -> Output:
+            if audit_action is not None:
+                await officer.record_audit_entry(tx, audit.DEPLOYMENT, audit_action, next(iter(typed.values())))
+            return await body(tx, officer, **typed)
+
+        def run(command: Body) -> Output:
+            async def inside(database: Database) -> Output:
+                async with operator_transaction(database, role) as (tx, officer):
+                    return await command(tx, officer)
+
+            return run_with_database(inside)
+
+        return declare_command(wraps(body)(audited), 2, run)
+
+    return declare
 
 
-def run_as_administrator(use: Callable[[Tx, Caller], Awaitable[Result]]) -> Result:
-    """Let an administrator act, in one transaction; the machine's account before there is any operator."""
+def as_administrator(body: Body) -> Callable[..., None]:
+    """A command ``body(tx, officer, ...)`` of an administrator, in one transaction. Raises Refused.
 
-    async def inside(database: Database) -> Result:
-        who = await administrator_lookup(database)
-        async with database.write() as tx:
-            return await use(tx, await who(tx))
+    Before there is any operator it is the machine's account.
+    """
 
-    return run_with_database(inside)
+    def run(command: Body) -> Output:
+        async def inside(database: Database) -> Output:
+            async with administrator_transaction(database) as (tx, officer):
+                return await command(tx, officer)
+
+        return run_with_database(inside)
+
+    return declare_command(body, 2, run)
+
+
+@asynccontextmanager
+async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
+    """A transaction of an administrator, or of the machine's account before there is any operator. Raises Refused."""
+    who = await administrator_lookup(database)
+    async with database.write() as tx:
+        yield tx, await who(tx)
+
+
+@asynccontextmanager
+async def anonymous_transaction(database: Database) -> AsyncIterator[tuple[Tx, None]]:
+    """A transaction of nobody in particular, for what anybody with the database may see."""
+    async with database.write() as tx:
+        yield tx, None
 
 
 async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:

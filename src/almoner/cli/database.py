@@ -1,12 +1,17 @@
 """The database for a command that does one thing."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
 
 from almoner import migrations, settings
 from almoner.backends import build_storage
 from almoner.cli import local
+from almoner.cli.tables import Output, print_output
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
@@ -16,6 +21,42 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.settings import Settings, build_deployment
 
 Result = TypeVar("Result")
+Body = Callable[..., Awaitable[Output]]
+"""What a command does: takes what its decorator gives and what was typed, returns what is printed."""
+
+_JSON: Final = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--json", help="Print JSON.")],
+)
+
+
+def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
+    """A command of the parameters of ``body`` after the first ``given``, which ``run`` supplies.
+
+    What ``body`` returns is printed when ``run`` is over: nothing is told as done that is not committed.
+    """
+    signature = inspect.signature(body, eval_str=True)
+    parameters = [*list(signature.parameters.values())[given:], _JSON]
+
+    @wraps(body)
+    def command(as_json: bool, **typed: Any) -> None:
+        print_output(run(lambda *supplied: body(*supplied, **typed)), as_json=as_json)
+
+    command.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def with_database(body: Body) -> Callable[..., None]:
+    """A command ``body(database, ...)`` that opens its own transactions."""
+    return declare_command(body, 1, run_with_database)
+
+
+def in_transaction(body: Body) -> Callable[..., None]:
+    """A command ``body(tx, ...)`` in one transaction."""
+    return declare_command(body, 1, run_in_transaction)
 
 
 def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:

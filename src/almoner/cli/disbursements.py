@@ -11,20 +11,21 @@ import typer
 
 from almoner import settings
 from almoner.cli import outputs
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal
 from almoner.cli.caller import (
     ApprovedDecision,
     Caller,
     Note,
+    as_operator,
     display_name_lookup,
     operator_transaction,
     require_approval,
     require_two_people,
-    run_as_operator,
 )
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Failure, Fields, Output, Part, Table
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.disbursing.disbursements import flows as disbursements_flows
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -40,7 +41,6 @@ from almoner.giving.disbursing.disbursements.domain import (
 )
 from almoner.giving.disbursing.disbursements.flows import RunResult
 from almoner.giving.disbursing.remittances import service as remittances
-from almoner.giving.disbursing.remittances.domain import Remittance
 from almoner.kit.errors import NotFound
 from almoner.kit.language import nearest_offered_language
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
@@ -60,44 +60,34 @@ def disbursement_rules() -> DisbursementRules:
 
 
 @commands.command("run")
-def run_disbursements() -> None:
+@with_database
+async def run_disbursements(database: Database) -> Output:
     """Send all disbursements that are ready.
 
     Shows which disbursements are still waiting, and why. In the sandbox, disbursements are confirmed immediately. In
     production, record the bank's confirmation with `almoner disbursements confirm`.
     """
     line = ProgressLine()
+    async with operator_transaction(database, "finance") as (_, officer):
+        pass  # refused before anything is sent
 
-    async def use(database: Database) -> tuple[RunResult, bool, list[tuple[str, str]]]:
-        async with operator_transaction(database, "finance") as (_, officer):
-            pass  # refused before anything is sent
+    async def record(tx: Tx, ran: RunResult) -> None:
+        sent = sum(sums.payouts for sums in ran.sent.values())
+        await officer.record_audit_entry(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
 
-        async def record(tx: Tx, ran: RunResult) -> None:
-            sent = sum(sums.payouts for sums in ran.sent.values())
-            await officer.record_audit_entry(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
-
-        reported = await disbursements_flows.run_disbursements(
-            database, disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
-        )
-        ids = database.deployment.ids
-        return (
-            reported,
-            database.deployment.sandbox,
-            [(ids.text("disbursement", one), stated) for one, stated in reported.refused],
-        )
-
-    ran, sandbox, refused = run_with_database(use)
+    ran = await disbursements_flows.run_disbursements(
+        database, disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
+    )
     line.clear()
-    if not ran.sent:
-        typer.echo("Nothing was sent.")
-    for sums in ran.sent.values():
-        typer.echo(f"{'Paid' if sandbox else 'Sent'}     {_in_words(sums)}")
+    parts: list[Part] = [] if ran.sent else ["Nothing was sent."]
+    done = "Paid" if database.deployment.sandbox else "Sent"
+    parts += [f"{done}     {_in_words(sums)}" for sums in ran.sent.values()]
     for (reason, _), sums in sorted(ran.waiting.items()):
-        typer.echo(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.sentence}")
-    for disbursement, stated in refused:
-        typer.echo(f"The ledger rejected disbursement {disbursement}: {stated}", err=True)
-    if refused:
-        raise typer.Exit(1)
+        parts.append(f"Waiting  {_in_words(sums)}: {reason.value}, {reason.sentence}")
+    ids = database.deployment.ids
+    for one, stated in ran.refused:
+        parts.append(Failure(f"The ledger rejected disbursement {ids.text('disbursement', one)}: {stated}"))
+    return parts
 
 
 def _in_words(sums: DisbursementTotals) -> str:
@@ -110,20 +100,20 @@ def _many(count: int, what: str) -> str:
 
 
 @commands.command("list")
-def list_disbursements(
+@in_transaction
+async def list_disbursements(
+    tx: Tx,
     status: Annotated[
         str | None, typer.Option(help="Show only disbursements that are PENDING, SENT, PAID or RETURNED.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List disbursements, newest first."""
     wanted = _status(status)
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [await _row(tx, payout) for payout in await disbursements.newest_disbursements(tx, wanted, limit)]
-
-    titles = ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid")
-    print_table(titles, run_in_transaction(use))
+    return Table(
+        ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid"),
+        [await _row(tx, payout) for payout in await disbursements.newest_disbursements(tx, wanted, limit)],
+    )
 
 
 def _status(text: str | None) -> DisbursementStatus | None:
@@ -143,40 +133,36 @@ async def _row(tx: Tx, payout: Disbursement) -> list[object]:
 
 
 @commands.command("show")
-def show(
+@with_database
+async def show(
+    database: Database,
     disbursement: DisbursementId,
     csv_file: Annotated[
         Path | None,
         typer.Option("--csv", help="Write all donations to this CSV file. You can send it to the nonprofit."),
     ] = None,
-) -> None:
+) -> Output:
     """Show a disbursement and its donations.
 
     The list of donations includes donors' messages to the nonprofit, and the names of donors who did not give
     anonymously.
     """
-
-    async def use(database: Database) -> None:
-        async with database.read() as tx:
-            with _known(disbursement):
-                found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
-            await _describe(tx, found)
-        if csv_file is not None:
-            with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
-                written = await disbursements_flows.write_remittance_advice(database, found.id, opened)
-            typer.echo(f"Wrote {_many(written, 'donation')} to {csv_file}.")
-            return
-        print_table(
-            disbursements_flows.COLUMN_TITLES,
-            await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN),
-        )
-        if found.donations > _SHOWN:
-            typer.echo(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
-
-    run_with_database(use)
+    async with database.read() as tx:
+        with _known(disbursement):
+            found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
+        fields = await _fields(tx, found)
+    if csv_file is not None:
+        with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
+            written = await disbursements_flows.write_remittance_advice(database, found.id, opened)
+        return [fields, f"Wrote {_many(written, 'donation')} to {csv_file}."]
+    rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
+    parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]
+    if found.donations > _SHOWN:
+        parts.append(f"and {found.donations - _SHOWN:,} more. Use --csv FILE to write all of them.")
+    return parts
 
 
-async def _describe(tx: Tx, found: Disbursement) -> None:
+async def _fields(tx: Tx, found: Disbursement) -> Fields:
     organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
     waits = f", waiting: {found.waiting_reason.value}, {found.waiting_reason.sentence}" if found.waiting_reason else ""
     lines = {
@@ -190,13 +176,13 @@ async def _describe(tx: Tx, found: Disbursement) -> None:
         "paid": iso_timestamp_or_none(found.paid_at),
         "returned": f"{iso_timestamp(found.returned_at)}: {found.return_reason}" if found.returned_at else None,
     }
-    for name, value in lines.items():
-        if value:
-            typer.echo(f"{name:<14}{value}")
+    return Fields([(name, value) for name, value in lines.items() if value])
 
 
 @commands.command("remittance")
-def write_remittance(
+@with_database
+async def write_remittance(
+    database: Database,
     disbursement: DisbursementId,
     pdf: Annotated[Path, typer.Option("--pdf", help="File to write. The file must not exist yet.")],
     language: Annotated[
@@ -206,36 +192,32 @@ def write_remittance(
             help="Language of the statement, such as de. Default: the language of the nonprofit's country.",
         ),
     ] = None,
-) -> None:
+) -> Output:
     """Write the remittance statement for the nonprofit.
 
     The statement lists the donations, the deductions and the total. Anonymous donors are not named. If you write the
     statement again, the document is identical.
     """
     outputs.ensure_new_file(pdf)
-
-    async def use(database: Database) -> Remittance:
-        papers = remittances.RemittanceDocuments(database.deployment)
-        spoken = _spoken(papers, language)
-        payout_id = _id(database, disbursement)
-        async with operator_transaction(database, "finance") as (tx, officer):
-            with _known(disbursement):
-                made = await remittances.build_remittance(tx, payout_id, spoken)
-        document = await papers.render(made)
-        facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
-        async with database.write() as tx:
-            await officer.record_audit_entry(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
-        outputs.write_file(pdf, document)
-        return made
-
-    made = run_with_database(use)
+    papers = remittances.RemittanceDocuments(database.deployment)
+    spoken = _spoken(papers, language)
+    payout_id = _id(database, disbursement)
+    async with operator_transaction(database, "finance") as (tx, officer):
+        with _known(disbursement):
+            made = await remittances.build_remittance(tx, payout_id, spoken)
+    document = await papers.render(made)
+    facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
+    async with database.write() as tx:
+        await officer.record_audit_entry(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
+    outputs.write_file(pdf, document)
     reported = f"{format_amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
-    typer.echo(f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}.")
+    parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
     if len(made.lines) < made.totals.gifts:
-        typer.echo(
+        parts.append(
             f"It lists the first {len(made.lines):,}. For all of them, run "
             f"`almoner disbursements show {disbursement} --csv FILE`."
         )
+    return parts
 
 
 def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
@@ -246,13 +228,15 @@ def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> st
 
 
 @commands.command("confirm")
-def confirm(
+@with_database
+async def confirm(
+    database: Database,
     disbursement: DisbursementId,
     note: Annotated[
         str | None,
         typer.Option("--note", help="Where you saw that the bank paid. Required if two people must confirm."),
     ] = None,
-) -> None:
+) -> Output:
     """Record that the bank has paid a disbursement.
 
     The status of its donations becomes DISBURSED. If the disbursement is in a released payment file, one finance
@@ -260,26 +244,19 @@ def confirm(
     `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS. The default limit is 0.
     """
     reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
-
-    async def use(database: Database) -> Disbursement | str:
-        payout_id = _id(database, disbursement)
-        async with operator_transaction(database, "finance") as (tx, officer):
-            with _known(disbursement):
-                stated = await _stated(tx, officer, payout_id, reported)
-            if isinstance(stated, str):
-                return stated
-            confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
-            people = 2 if stated and stated.second else 1
-            await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
-        await disbursements_flows.propagate_status(database, confirmed)
-        return confirmed
-
-    found = run_with_database(use)
-    if isinstance(found, str):
-        typer.echo(found)
-        return
-    typer.echo(
-        f"{disbursement} is {found.status}: {format_amount(found.money)} with {_many(found.donations, 'donation')}."
+    payout_id = _id(database, disbursement)
+    async with operator_transaction(database, "finance") as (tx, officer):
+        with _known(disbursement):
+            stated = await _stated(tx, officer, payout_id, reported)
+        if isinstance(stated, str):
+            return stated
+        confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
+        people = 2 if stated and stated.second else 1
+        await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
+    await disbursements_flows.propagate_status(database, confirmed)
+    return (
+        f"{disbursement} is {confirmed.status}: {format_amount(confirmed.money)} with "
+        f"{_many(confirmed.donations, 'donation')}."
     )
 
 
@@ -314,30 +291,27 @@ def _alone(currency: str) -> int:
 
 
 @commands.command("mark-returned")
-def mark_returned(
+@with_database
+async def mark_returned(
+    database: Database,
     disbursement: DisbursementId,
     reason: Annotated[str, typer.Option(help=f"The bank's reason (up to {MAX_REASON_LENGTH} characters).")],
-) -> None:
+) -> Output:
     """Record that the bank returned a disbursement.
 
     You can also use this for a disbursement that was never sent. Its donations are added to the next disbursement,
     which is put on hold.
     """
-
-    async def use(database: Database) -> Disbursement:
-        payout_id = _id(database, disbursement)
-        async with operator_transaction(database, "finance") as (tx, officer):
-            with _known(disbursement):
-                returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
-            await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", disbursement)
-        await disbursements_flows.propagate_status(database, returned)
-        return returned
-
-    found = run_with_database(use)
-    typer.echo(
-        f"{disbursement} is {found.status}: {format_amount(found.money)} with {_many(found.donations, 'donation')}. "
-        "Disbursements to this organisation are on hold. Find out why it was returned, then run "
-        "`almoner disbursements release`."
+    payout_id = _id(database, disbursement)
+    async with operator_transaction(database, "finance") as (tx, officer):
+        with _known(disbursement):
+            returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
+        await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", disbursement)
+    await disbursements_flows.propagate_status(database, returned)
+    return (
+        f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
+        f"{_many(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why it was "
+        "returned, then run `almoner disbursements release`."
     )
 
 
@@ -348,24 +322,26 @@ PartnerId = Annotated[
 
 
 @commands.command("hold")
-def place_hold(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
+@as_operator("finance")
+async def place_hold(
+    tx: Tx, officer: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+) -> str:
     """Put disbursements to an organisation on hold."""
     reported = note.strip()
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        with _found(organisation):
-            scope, organisation_id = _whose(tx, partner, organisation)
-            await disbursements.hold_disbursements(
-                tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
-            )
-        await officer.record_audit_entry(tx, _audited(scope), "payouts.held", organisation)
-
-    run_as_operator("finance", use)
-    typer.echo(f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}.")
+    with _found(organisation):
+        scope, organisation_id = _whose(tx, partner, organisation)
+        await disbursements.hold_disbursements(
+            tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
+        )
+    await officer.record_audit_entry(tx, _audited(scope), "payouts.held", organisation)
+    return f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}."
 
 
 @commands.command("release")
-def release_holds(organisation: OrganisationId, note: Note, partner: PartnerId = None) -> None:
+@as_operator("finance")
+async def release_holds(
+    tx: Tx, officer: Caller, organisation: OrganisationId, note: Note, partner: PartnerId = None
+) -> str:
     """Release all holds on an organisation.
 
     The next `almoner disbursements run` sends the disbursements. The person who placed a hold cannot release it on
@@ -374,30 +350,26 @@ def release_holds(organisation: OrganisationId, note: Note, partner: PartnerId =
     """
     reported = note.strip()
     whose = f" for {partner}" if partner else ""
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        with _found(organisation):
-            scope, organisation_id = _whose(tx, partner, organisation)
-        seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
-        of = _audited(scope)
-        agreed = await require_approval(
-            tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, reported, of
-        )
-        if not isinstance(agreed, ApprovedDecision):
-            return agreed
-        await disbursements.release_holds(
-            tx,
-            scope,
-            organisation_id,
-            note=agreed.note,
-            decided_by=agreed.by,
-            rules=disbursement_rules(),
-            second=agreed.second,
-        )
-        await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
-        return f"Disbursements to {organisation} are released{whose}."
-
-    typer.echo(run_as_operator("finance", use))
+    with _found(organisation):
+        scope, organisation_id = _whose(tx, partner, organisation)
+    seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
+    of = _audited(scope)
+    agreed = await require_approval(
+        tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, reported, of
+    )
+    if not isinstance(agreed, ApprovedDecision):
+        return agreed
+    await disbursements.release_holds(
+        tx,
+        scope,
+        organisation_id,
+        note=agreed.note,
+        decided_by=agreed.by,
+        rules=disbursement_rules(),
+        second=agreed.second,
+    )
+    await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
+    return f"Disbursements to {organisation} are released{whose}."
 
 
 def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
@@ -422,22 +394,22 @@ def _found(organisation: str) -> Iterator[None]:
 
 
 @commands.command("holds")
-def list_holds() -> None:
+@in_transaction
+async def list_holds(tx: Tx) -> Table:
     """List holds on disbursements, oldest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        held = await disbursements.active_holds(tx)
-        by = await display_name_lookup(tx, [one.decided_by for one in held])
-        return [
+    held = await disbursements.active_holds(tx)
+    by = await display_name_lookup(tx, [one.decided_by for one in held])
+    return Table(
+        ("organisation", "partner", "since", "by", "note"),
+        [
             [
                 tx.ids.text("organisation", one.organisation_id),
                 tx.ids.text("partner", one.partner_id) if one.partner_id else "all",
                 *(iso_timestamp(one.decided_at), by(one.decided_by), one.note),
             ]
             for one in held
-        ]
-
-    print_table(("organisation", "partner", "since", "by", "note"), run_in_transaction(use))
+        ],
+    )
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from uuid import UUID
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount, format_decimal, parse_amount
-from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.tables import Output, Table
 from almoner.giving.checkout.donation_requests import flows as donation_requests_flows
 from almoner.giving.checkout.donation_requests import service as donation_requests
 from almoner.giving.checkout.donation_requests.domain import MAX_BANK_REFERENCE, DonationRequestError, RequestPayment
@@ -25,39 +26,37 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 
 
 @commands.command("run")
-def create_requests() -> None:
+@with_database
+async def create_requests(database: Database) -> Output:
     """Create donation requests for completed periods.
 
     A worker also does this automatically every day after midnight UTC.
     """
+    async with operator_transaction(database, "finance") as (_, officer):
+        pass  # refused before anybody is asked
 
-    async def use(database: Database) -> tuple[RunResult, list[str]]:
-        async with operator_transaction(database, "finance") as (_, officer):
-            pass  # refused before anybody is asked
+    async def record(tx: Tx, ran: RunResult) -> None:
+        await officer.record_audit_entry(tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting)
 
-        async def record(tx: Tx, ran: RunResult) -> None:
-            await officer.record_audit_entry(
-                tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting
-            )
-
-        ran = await donation_requests_flows.run_invoicing(database, record)
-        return ran, [database.deployment.ids.text("donationrequest", one.id) for one in ran.made]
-
-    ran, ids = run_with_database(use)
-    for request_id, made in zip(ids, ran.made, strict=True):
-        typer.echo(f"{request_id}  {made.reference}  {format_amount(made.money)} for {made.donations:,} donations")
-    if not ran.made:
-        typer.echo("No donation requests are due.")
+    ran = await donation_requests_flows.run_invoicing(database, record)
+    ids = database.deployment.ids
+    parts = [
+        f"{ids.text('donationrequest', made.id)}  {made.reference}  {format_amount(made.money)} "
+        f"for {made.donations:,} donations"
+        for made in ran.made
+    ] or ["No donation requests are due."]
     if ran.waiting:
-        typer.echo(f"{ran.waiting:,} donation requests are waiting for the end of the period or for more donations.")
+        parts.append(f"{ran.waiting:,} donation requests are waiting for the end of the period or for more donations.")
+    return parts
 
 
 @commands.command("list")
-def list_requests(limit: Limit = 100) -> None:
+@in_transaction
+async def list_requests(tx: Tx, limit: Limit = 100) -> Table:
     """List donation requests, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [
+    return Table(
+        ("request", "reference", "partner", "status", "amount", "paid", "donations", "due"),
+        [
             [
                 tx.ids.text("donationrequest", one.id),
                 one.reference,
@@ -69,57 +68,53 @@ def list_requests(limit: Limit = 100) -> None:
                 iso_timestamp(one.due_at),
             ]
             for one in await donation_requests.newest_requests(tx, None, limit)
-        ]
-
-    print_table(
-        ("request", "reference", "partner", "status", "amount", "paid", "donations", "due"), run_in_transaction(use)
+        ],
     )
 
 
 @commands.command("record-payment")
-def record_payment(
+@with_database
+async def record_payment(
+    database: Database,
     request: Annotated[str, typer.Argument(help="Reference or ID of the donation request.")],
     money: Annotated[str, typer.Argument(metavar="AMOUNT", help="The amount received, such as 1234.50.")],
     currency: Annotated[str, typer.Argument(help="The currency, such as GBP.")],
     bank_reference: Annotated[
         str, typer.Option(help=f"The bank's reference for the payment (up to {MAX_BANK_REFERENCE} characters).")
     ],
-) -> None:
+) -> Output:
     """Record a partner's payment of a donation request.
 
     The payment is allocated to the donations of the request, oldest first. An overpayment is held until you apply or
     return it.
     """
     paid = parse_amount(money, currency)
+    async with operator_transaction(database, "finance") as (tx, officer):
+        request_id = await _request_id(tx, request)
 
-    async def use(database: Database) -> RequestPayment:
-        async with operator_transaction(database, "finance") as (tx, officer):
-            request_id = await _request_id(tx, request)
+    async def record(tx: Tx, made: RequestPayment) -> None:
+        whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
+        reported = {
+            "amount": format_amount(made.money),
+            "over": format_decimal(made.overpaid_minor, made.money.currency),
+        }
+        await officer.record_audit_entry(
+            tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **reported
+        )
 
-        async def record(tx: Tx, made: RequestPayment) -> None:
-            whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
-            reported = {
-                "amount": format_amount(made.money),
-                "over": format_decimal(made.overpaid_minor, made.money.currency),
-            }
-            await officer.record_audit_entry(
-                tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **reported
-            )
-
-        try:
-            return await donation_requests_flows.receive_payment(
-                database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
-            )
-        except NotFound:
-            raise DonationRequestError(_unknown(request)) from None
-
-    made = run_with_database(use)
-    typer.echo(f"{format_amount(made.money)} has been recorded for {request}.")
+    try:
+        made = await donation_requests_flows.receive_payment(
+            database, ALL_PARTNERS, request_id, paid, bank_reference.strip(), recorded_by=officer.id, record=record
+        )
+    except NotFound:
+        raise DonationRequestError(_unknown(request)) from None
+    parts = [f"{format_amount(made.money)} has been recorded for {request}."]
     if made.overpaid_minor:
         over = format_amount(Money(made.overpaid_minor, made.money.currency))
-        typer.echo(
+        parts.append(
             f"This includes an overpayment of {over}, which is held: see `almoner donation-requests overpayments`."
         )
+    return parts
 
 
 async def _request_id(tx: Tx, text: str) -> UUID:
@@ -135,11 +130,12 @@ def _unknown(request: str) -> str:
 
 
 @commands.command("overpayments")
-def list_overpayments(limit: Limit = 100) -> None:
+@in_transaction
+async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
     """List overpayments, oldest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [
+    return Table(
+        ("payment", "request", "overpaid", "bank reference", "received"),
+        [
             [
                 tx.ids.text("requestpayment", one.id),
                 tx.ids.text("donationrequest", one.request_id),
@@ -148,45 +144,43 @@ def list_overpayments(limit: Limit = 100) -> None:
                 iso_timestamp(one.received_at),
             ]
             for one in await donation_requests.held_overpayments(tx, limit)
-        ]
-
-    print_table(("payment", "request", "overpaid", "bank reference", "received"), run_in_transaction(use))
+        ],
+    )
 
 
 @commands.command("apply-overpayment")
-def apply_overpayment(
+@with_database
+async def apply_overpayment(
+    database: Database,
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
     request: Annotated[str, typer.Argument(help="Reference or ID of another donation request for the same partner.")],
     note: Note,
-) -> None:
+) -> Output:
     """Apply an overpayment to another donation request.
 
     Both donation requests must belong to the same partner. Any remaining amount is still held.
     """
+    async with operator_transaction(database, "finance") as (tx, officer):
+        payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
-    async def use(database: Database) -> RequestPayment:
-        async with operator_transaction(database, "finance") as (tx, officer):
-            payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
+    async def record(tx: Tx, part: RequestPayment) -> None:
+        whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
+        paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": format_amount(_applied(part))}
+        await officer.record_audit_entry(tx, whose, "request.overpayment_applied", payment, **paid)
 
-        async def record(tx: Tx, part: RequestPayment) -> None:
-            whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
-            paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": format_amount(_applied(part))}
-            await officer.record_audit_entry(tx, whose, "request.overpayment_applied", payment, **paid)
-
-        try:
-            return await donation_requests_flows.apply_overpayment(
-                database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
-            )
-        except NotFound:
-            raise DonationRequestError(f"payment {payment} or donation request {request} does not exist") from None
-
-    part = run_with_database(use)
-    typer.echo(f"{format_amount(_applied(part))} has been applied to {request}.")
+    try:
+        part = await donation_requests_flows.apply_overpayment(
+            database, payment_id, request_id, note=note.strip(), decided_by=officer.id, record=record
+        )
+    except NotFound:
+        raise DonationRequestError(f"payment {payment} or donation request {request} does not exist") from None
+    parts = [f"{format_amount(_applied(part))} has been applied to {request}."]
     if part.overpaid_minor:
-        typer.echo(
+        parts.append(
             f"{format_amount(Money(part.overpaid_minor, part.money.currency))} is still held: "
             "see `almoner donation-requests overpayments`."
         )
+    return parts
 
 
 def _applied(part: RequestPayment) -> Money:
@@ -194,28 +188,26 @@ def _applied(part: RequestPayment) -> Money:
 
 
 @commands.command("return-overpayment")
-def return_overpayment(
+@as_operator("finance")
+async def return_overpayment(
+    tx: Tx,
+    officer: Caller,
     payment: Annotated[str, typer.Argument(help="Payment ID, from `almoner donation-requests overpayments`.")],
     note: Note,
-) -> None:
+) -> Output:
     """Record that you returned an overpayment.
 
     Use this after you return the money to the partner by bank transfer.
     """
     reported = note.strip()
-
-    async def use(tx: Tx, officer: Caller) -> RequestPayment:
-        try:
-            returned = await donation_requests.return_overpayment(
-                tx, parse_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
-            )
-        except NotFound:
-            raise DonationRequestError(
-                f"there is no payment {payment}: see `almoner donation-requests overpayments`"
-            ) from None
-        whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
-        await officer.record_audit_entry(tx, whose, "request.overpayment_returned", payment)
-        return returned
-
-    returned = run_as_operator("finance", use)
-    typer.echo(f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned.")
+    try:
+        returned = await donation_requests.return_overpayment(
+            tx, parse_id(tx, "requestpayment", payment), note=reported, decided_by=officer.id
+        )
+    except NotFound:
+        raise DonationRequestError(
+            f"there is no payment {payment}: see `almoner donation-requests overpayments`"
+        ) from None
+    whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
+    await officer.record_audit_entry(tx, whose, "request.overpayment_returned", payment)
+    return f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned."

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, run_as_operator
+from almoner.cli.caller import Caller, as_operator
 from almoner.cli.disbursements import disbursement_rules
+from almoner.cli.tables import Output
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.accounting.reassignments.domain import MAX_REASON_LENGTH, ReassignmentGround, UnknownOrganisation
-from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -18,34 +18,30 @@ commands = typer.Typer(help="Reassign donations to another organisation.", no_ar
 
 
 @commands.command("reassign")
-def reassign(
+@as_operator("finance")
+async def reassign(
+    tx: Tx,
+    officer: Caller,
     donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
     organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
     reason: Annotated[ReassignmentGround, typer.Option(help="The reason given to the donor.")],
     note: Annotated[str, typer.Option(help=f"The evidence (up to {MAX_REASON_LENGTH} characters).")],
-) -> None:
+) -> Output:
     """Reassign a donation to another organisation.
 
     The amount of the donation, minus any refunds, goes to the new organisation. The partner and the donor are notified.
     """
-
-    async def use(tx: Tx, officer: Caller) -> Donation:
-        ids = parse_id(tx, "donation", donation), parse_id(tx, "organisation", organisation)
-        why = note.strip()
-        try:
-            given = await reassignments.reassign_donation(
-                tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=disbursement_rules()
-            )
-        except NotFound:
-            raise DisbursementError(
-                f"there is no donation {donation}: `almoner disbursements show` lists the donations of a disbursement"
-            ) from None
-        except UnknownOrganisation:
-            raise DisbursementError(f"there is no organisation {organisation}") from None
-        await officer.record_audit_entry(
-            tx, given.partner_id, "donation.reassigned", donation, organisation=organisation
+    ids = parse_id(tx, "donation", donation), parse_id(tx, "organisation", organisation)
+    why = note.strip()
+    try:
+        given = await reassignments.reassign_donation(
+            tx, ALL_PARTNERS, *ids, ground=reason, reason=why, reassigned_by=officer.id, rules=disbursement_rules()
         )
-        return given
-
-    run_as_operator("finance", use)
-    typer.echo(f"{donation} has been reassigned to {organisation}.")
+    except NotFound:
+        raise DisbursementError(
+            f"there is no donation {donation}: `almoner disbursements show` lists the donations of a disbursement"
+        ) from None
+    except UnknownOrganisation:
+        raise DisbursementError(f"there is no organisation {organisation}") from None
+    await officer.record_audit_entry(tx, given.partner_id, "donation.reassigned", donation, organisation=organisation)
+    return f"{donation} has been reassigned to {organisation}."

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from almoner.cli.access import parse_id
-from almoner.cli.caller import Caller, run_as_operator
+from almoner.cli.caller import Caller, as_operator
 from almoner.cli.gift_aid_claims import claims
+from almoner.cli.tables import Output
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
-from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError
+from almoner.giving.gift_aid.declarations.domain import DeclarationError
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp, parse_day_or_moment
 from almoner.platform.database.transactions import Tx
@@ -19,27 +20,25 @@ commands.add_typer(claims, name="claims")
 
 
 @commands.command("cancel-declaration")
-def cancel_declaration(
+@as_operator("finance")
+async def cancel_declaration(
+    tx: Tx,
+    officer: Caller,
     declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
         str | None,
         typer.Option("--from", help="Date or time from which the declaration no longer applies. Default: now."),
     ] = None,
-) -> None:
+) -> Output:
     """Record that a donor cancelled a declaration."""
     begins = _moment(since)
-
-    async def use(tx: Tx, officer: Caller) -> Declaration:
-        try:
-            cancelled = await gift_aid_claims.cancel_declaration(tx, parse_id(tx, "giftaid", declaration), begins)
-        except NotFound:
-            raise DeclarationError(f"there is no Gift Aid declaration {declaration}") from None
-        await officer.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
-        return cancelled
-
-    cancelled = run_as_operator("finance", use)
+    try:
+        cancelled = await gift_aid_claims.cancel_declaration(tx, parse_id(tx, "giftaid", declaration), begins)
+    except NotFound:
+        raise DeclarationError(f"there is no Gift Aid declaration {declaration}") from None
+    await officer.record_audit_entry(tx, cancelled.partner_id, "gift_aid.cancelled", declaration)
     assert cancelled.cancelled_from is not None, "it was just cancelled"
-    typer.echo(f"{declaration} no longer covers donations made from {iso_timestamp(cancelled.cancelled_from)}.")
+    return f"{declaration} no longer covers donations made from {iso_timestamp(cancelled.cancelled_from)}."
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -1,23 +1,22 @@
 """``almoner gift-aid claims``: Gift Aid claims of charities to HMRC."""
 
-import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
-from uuid import UUID
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
+from almoner.cli import outputs
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import parse_amount
-from almoner.cli.caller import Caller, Note, run_as_operator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.tables import Output, Table
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import (
     AccountingYearEnd,
-    DraftResult,
     GiftAidClaim,
     GiftAidClaimError,
     format_pounds,
@@ -26,7 +25,7 @@ from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp, parse_day_or_moment
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.database.transactions import Tx
+from almoner.platform.database.transactions import Database, Tx
 
 claims = typer.Typer(help="Manage Gift Aid claims to HMRC.", no_args_is_help=True)
 
@@ -44,7 +43,10 @@ Charity = Annotated[
 
 
 @claims.command("draft")
-def draft_claim(
+@as_operator("finance")
+async def draft_claim(
+    tx: Tx,
+    officer: Caller,
     organisation: Annotated[str, typer.Option(help="Organisation ID of the charity.")],
     before: Annotated[
         str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
@@ -55,42 +57,34 @@ def draft_claim(
     aggregate: Annotated[
         bool, typer.Option("--aggregate", help="Combine donations of up to 20 GBP each, without donor names.")
     ] = False,
-) -> None:
+) -> Output:
     """Draft a claim for a charity.
 
     Donations that HMRC would reject are not included in the claim. The command lists these donations and the reasons.
     """
     year = _year_end(year_end)
-
-    async def use(tx: Tx, officer: Caller) -> tuple[DraftResult, str | None, list[tuple[str, str]]]:
-        charity = parse_id(tx, "organisation", organisation)
-        moment = tx.now if before is None else _moment(before)
-        try:
-            made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
-        except NotFound:
-            raise GiftAidClaimError(f"there is no organisation {organisation}") from None
-        claim_id = None
-        if made.claim is not None:
-            claim_id = tx.ids.text(_TYPE, made.claim.id)
-            await officer.record_audit_entry(
-                tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=made.claim.donations, charity=organisation
-            )
-        return made, claim_id, [(tx.ids.text("donation", one.donation_id), one.reported) for one in made.left_out]
-
-    made, claim_id, left_out = run_as_operator("finance", use)
-    for donation, reported in left_out[:_SHOWN]:
-        typer.echo(f"Left out {donation}: {reported}")
-    if len(left_out) > _SHOWN:
-        typer.echo(f"{len(left_out) - _SHOWN:,} more are left out. Fix these first.")
+    charity = parse_id(tx, "organisation", organisation)
+    moment = tx.now if before is None else _moment(before)
+    try:
+        made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, together=aggregate, by=officer.id)
+    except NotFound:
+        raise GiftAidClaimError(f"there is no organisation {organisation}") from None
+    parts = [f"Left out {tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:_SHOWN]]
+    if len(made.left_out) > _SHOWN:
+        parts.append(f"{len(made.left_out) - _SHOWN:,} more are left out. Fix these first.")
     if made.claim is None:
-        typer.echo("There is nothing to claim.")
+        parts.append("There is nothing to claim.")
     else:
-        typer.echo(f"claim  {claim_id}")
-        typer.echo(_sums(made.claim))
+        claim_id = tx.ids.text(_TYPE, made.claim.id)
+        await officer.record_audit_entry(
+            tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=made.claim.donations, charity=organisation
+        )
+        parts += [f"claim  {claim_id}", _sums(made.claim)]
     if made.expired:
-        typer.echo(f"{made.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
+        parts.append(f"{made.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
     if made.waiting:
-        typer.echo(f"At least {made.waiting:,} donations must wait for the next claim, because this claim is full.")
+        parts.append(f"At least {made.waiting:,} donations must wait for the next claim, because this claim is full.")
+    return parts
 
 
 def _sums(claim: GiftAidClaim) -> str:
@@ -103,12 +97,24 @@ def _sums(claim: GiftAidClaim) -> str:
 
 
 @claims.command("list")
-def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
+@in_transaction
+async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -> Table:
     """List claims, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        whose = None if organisation is None else parse_id(tx, "organisation", organisation)
-        return [
+    whose = None if organisation is None else parse_id(tx, "organisation", organisation)
+    return Table(
+        (
+            "claim",
+            "drafted",
+            "organisation",
+            "status",
+            "donations",
+            "total",
+            "adjustment",
+            "due",
+            "paid",
+            "reference",
+        ),
+        [
             [
                 tx.ids.text(_TYPE, one.id),
                 one.drafted_at.date(),
@@ -122,33 +128,21 @@ def list_claims(organisation: Charity = None, limit: Limit = 50) -> None:
                 one.reference,
             ]
             for one in await gift_aid_claims.newest_claims(tx, whose, limit)
-        ]
-
-    titles = (
-        "claim",
-        "drafted",
-        "organisation",
-        "status",
-        "donations",
-        "total",
-        "adjustment",
-        "due",
-        "paid",
-        "reference",
+        ],
     )
-    print_table(titles, run_in_transaction(use))
 
 
 @claims.command("adjustments")
-def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
+@in_transaction
+async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 50) -> Table:
     """List adjustments to claims, newest first.
 
     An adjustment is recorded if a claimed donation is refunded or reassigned, or if its declaration no longer applies.
     """
-
-    async def use(tx: Tx) -> list[list[object]]:
-        whose = None if organisation is None else parse_id(tx, "organisation", organisation)
-        return [
+    whose = None if organisation is None else parse_id(tx, "organisation", organisation)
+    return Table(
+        ("donation", "claim", "reason", "amount", "not yet deducted", "recorded"),
+        [
             [
                 tx.ids.text("donation", one.donation_id),
                 tx.ids.text(_TYPE, one.claim_id),
@@ -158,113 +152,93 @@ def list_adjustments(organisation: Charity = None, limit: Limit = 50) -> None:
                 iso_timestamp(one.created_at),
             ]
             for one in await gift_aid_claims.newest_adjustments(tx, whose, limit)
-        ]
-
-    print_table(("donation", "claim", "reason", "amount", "not yet deducted", "recorded"), run_in_transaction(use))
+        ],
+    )
 
 
 @claims.command("schedule")
-def export_schedule(
+@with_database
+async def export_schedule(
+    database: Database,
     claim: ClaimId,
     out: Annotated[
         Path | None, typer.Option(help="File to write. The file must not exist yet. Default: standard output.")
     ] = None,
-) -> None:
+) -> str:
     """Export a claim's schedule as a CSV file for HMRC.
 
     The file has the columns of HMRC's schedule spreadsheet and includes donors' names.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        written = await _known(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
+    if out is not None:
+        outputs.ensure_new_file(out)
+    async with operator_transaction(database, "finance") as (tx, officer):
+        schedule = await _known(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
         await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
-        return written
-
     if out is None:
-        typer.echo(run_as_operator("finance", use), nl=False)
-        return
-    try:
-        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
-            file.write(_or_nothing(out, lambda: run_as_operator("finance", use)))
-    except FileExistsError:
-        raise GiftAidClaimError(f"{out} already exists: choose another file") from None
-    typer.echo(f"Wrote the schedule to {out}. It contains donors' names: delete it after you submit it.")
-
-
-def _or_nothing(out: Path, written: Callable[[], str]) -> str:
-    """What is to be in a new file; without it there is no such file."""
-    try:
-        return written()
-    except BaseException:
-        out.unlink()
-        raise
+        return schedule.removesuffix("\n")
+    outputs.write_file(out, schedule.encode())
+    return f"Wrote the schedule to {out}. It contains donors' names: delete it after you submit it."
 
 
 @claims.command("mark-submitted")
-def mark_submitted(
-    claim: ClaimId, reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")]
-) -> None:
+@as_operator("finance", audit_action="gift_aid_claim.submitted")
+async def mark_submitted(
+    tx: Tx,
+    officer: Caller,
+    claim: ClaimId,
+    reference: Annotated[str, typer.Option(help="HMRC's reference for the claim.")],
+) -> str:
     """Record that a claim was submitted to HMRC.
 
     Donations refunded since the claim was drafted are deducted from the next claim.
     """
-    _move(
-        claim,
-        "gift_aid_claim.submitted",
-        lambda tx, one, by: gift_aid_claims.mark_submitted(tx, one, reference.strip(), by=by),
-    )
+    claim_id = parse_id(tx, _TYPE, claim)
+    return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), by=officer.id))
 
 
 @claims.command("mark-paid")
-def mark_paid(
+@as_operator("finance", audit_action="gift_aid_claim.paid")
+async def mark_paid(
+    tx: Tx,
+    officer: Caller,
     claim: ClaimId,
     amount: Annotated[
         str | None, typer.Option(help="The amount paid in GBP. Required only if it is not the full amount due.")
     ] = None,
     note: Annotated[str | None, typer.Option(help="Why HMRC paid a different amount.")] = None,
-) -> None:
+) -> str:
     """Record that HMRC has paid the charity."""
     minor = None if amount is None else parse_amount(amount, CURRENCY).minor
     noted = (note or "").strip() or None
-    _move(
-        claim, "gift_aid_claim.paid", lambda tx, one, by: gift_aid_claims.mark_paid(tx, one, minor, note=noted, by=by)
-    )
+    claim_id = parse_id(tx, _TYPE, claim)
+    return await _moved(claim, gift_aid_claims.mark_paid(tx, claim_id, minor, note=noted, by=officer.id))
 
 
 @claims.command("mark-rejected")
-def mark_rejected(claim: ClaimId, note: Note) -> None:
+@as_operator("finance", audit_action="gift_aid_claim.rejected")
+async def mark_rejected(tx: Tx, officer: Caller, claim: ClaimId, note: Note) -> str:
     """Record that HMRC rejected a claim.
 
     The donations in the claim can be claimed again.
     """
-    _move(
-        claim,
-        "gift_aid_claim.rejected",
-        lambda tx, one, by: gift_aid_claims.mark_rejected(tx, one, note.strip(), by=by),
-    )
+    claim_id = parse_id(tx, _TYPE, claim)
+    return await _moved(claim, gift_aid_claims.mark_rejected(tx, claim_id, note.strip(), by=officer.id))
 
 
 @claims.command("withdraw")
-def withdraw_claim(claim: ClaimId, note: Note) -> None:
+@as_operator("finance", audit_action="gift_aid_claim.withdrawn")
+async def withdraw_claim(tx: Tx, officer: Caller, claim: ClaimId, note: Note) -> str:
     """Withdraw a draft claim.
 
     The donations in the claim can be claimed again.
     """
-    _move(
-        claim,
-        "gift_aid_claim.withdrawn",
-        lambda tx, one, by: gift_aid_claims.withdraw_draft(tx, one, note.strip(), by=by),
-    )
+    claim_id = parse_id(tx, _TYPE, claim)
+    return await _moved(claim, gift_aid_claims.withdraw_draft(tx, claim_id, note.strip(), by=officer.id))
 
 
-def _move(claim: str, action: str, move: Callable[[Tx, UUID, str], Awaitable[GiftAidClaim]]) -> None:
-    async def use(tx: Tx, officer: Caller) -> GiftAidClaim:
-        moved = await _known(claim, move(tx, parse_id(tx, _TYPE, claim), officer.id))
-        await officer.record_audit_entry(tx, DEPLOYMENT, action, claim)
-        return moved
-
-    moved = run_as_operator("finance", use)
-    typer.echo(f"{claim} is {moved.status}. {_sums(moved)}")
+async def _moved(claim: str, move: Awaitable[GiftAidClaim]) -> str:
+    moved = await _known(claim, move)
+    return f"{claim} is {moved.status}. {_sums(moved)}"
 
 
 async def _known(claim: str, asked: Awaitable[Found]) -> Found:

@@ -9,10 +9,11 @@ from almoner.access.members.domain import MembershipState
 from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole, Person
 from almoner.cli import sso
-from almoner.cli.access import get_partner, parse_id, print_table
-from almoner.cli.caller import Caller, run_as_administrator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.access import get_partner, parse_id
+from almoner.cli.caller import Caller, as_administrator
+from almoner.cli.database import in_transaction
 from almoner.cli.named_members import Member, get_member_id
+from almoner.cli.tables import Fields, Output, Table
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
@@ -30,211 +31,184 @@ _MOST: Final = 1000
 
 
 @commands.command("add")
-def add_member(
+@as_administrator
+async def add_member(
+    tx: Tx,
+    officer: Caller,
     partner: PartnerId,
     email: Annotated[str, typer.Argument(help="Email address to send the invitation to.")],
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
     role: Roles = None,
     user_name: Annotated[str | None, typer.Option(help="User name for signing in. Default: the email address.")] = None,
-) -> None:
+) -> Output:
     """Add a member and email them an invitation.
 
     A member without a role can only see their own account.
     """
-
-    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        scope = await get_partner(tx, partner)
-        person, link = await members.invite(
-            tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
-        )
-        return await _shown(tx, scope, officer, person), link
-
-    _show_link(*run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    person, link = await members.invite(
+        tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
+    )
+    return _invitation(await _shown(tx, scope, officer, person), link)
 
 
 @commands.command("list")
-def list_members(partner: PartnerId) -> None:
+@in_transaction
+async def list_members(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's members, oldest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        scope, after = await get_partner(tx, partner), None
-        rows: list[list[object]] = []
-        while True:
-            found = await members.list_page(tx, scope, after, _MOST)
-            rows += [[tx.ids.text("member", one.person.id), *_columns(one)] for one in found]
-            if len(found) < _MOST:
-                return rows
-            after = found[-1].person.id
-
-    titles = ("member", "user name", "name", "roles", "granted", "status", "invitation expires", "added")
-    print_table(titles, run_in_transaction(use))
+    scope, after = await get_partner(tx, partner), None
+    rows: list[list[object]] = []
+    while True:
+        found = await members.list_page(tx, scope, after, _MOST)
+        rows += [[tx.ids.text("member", one.person.id), *_columns(one)] for one in found]
+        if len(found) < _MOST:
+            return Table(
+                ("member", "user name", "name", "roles", "granted", "status", "invitation expires", "added"), rows
+            )
+        after = found[-1].person.id
 
 
 @commands.command("update")
-def update(
+@as_administrator
+async def update(
+    tx: Tx,
+    officer: Caller,
     partner: PartnerId,
     member: Member,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
     email: Annotated[
         str | None, typer.Option(help="New email address. The old address is notified of the change.")
     ] = None,
-) -> None:
+) -> str:
     """Change a member's name or email address.
 
     If the member signs in with their email address, they must sign in with the new address from now on.
     """
     if name is None and email is None:
         raise typer.BadParameter("use --name, --email or both")
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        person_id = await get_member_id(tx, scope, member)
-        person = await member_details.update_details(
-            tx, scope, officer.audit_context, person_id, name=name, email=email
-        )
-        return f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}."
-
-    typer.echo(to_one_line(run_as_administrator(use)))
+    scope = await get_partner(tx, partner)
+    person_id = await get_member_id(tx, scope, member)
+    person = await member_details.update_details(tx, scope, officer.audit_context, person_id, name=name, email=email)
+    return to_one_line(f"{person.user_name} is {person.shown_name}, email {person.email or 'none'}.")
 
 
 @commands.command("set-roles")
-def set_roles(
+@as_administrator
+async def set_roles(
+    tx: Tx,
+    officer: Caller,
     partner: PartnerId,
     member: Member,
     role: Roles = None,
     none: Annotated[bool, typer.Option("--none", help="Remove all roles granted to the member.")] = False,
-) -> None:
+) -> str:
     """Replace the roles granted to a member.
 
     Roles that the member has from SSO or from groups do not change.
     """
     if none == bool(role):
         raise typer.BadParameter("give --role at least once, or --none")
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        person = await members.change_roles(
-            tx, scope, officer.audit_context, await get_member_id(tx, scope, member), _roles(role)
-        )
-        return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
-
-    typer.echo(run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    person = await members.change_roles(
+        tx, scope, officer.audit_context, await get_member_id(tx, scope, member), _roles(role)
+    )
+    return f"Roles of {person.user_name}: {', '.join(sorted(person.roles)) or 'none'}."
 
 
 @commands.command("resend-invitation")
-def resend_invitation(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def resend_invitation(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> Output:
     """Send a member a new invitation.
 
     The link in the old invitation stops working.
     """
-
-    async def use(tx: Tx, officer: Caller) -> tuple[str, str]:
-        scope = await get_partner(tx, partner)
-        person, link = await members.resend_invitation(
-            tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
-        )
-        return await _shown(tx, scope, officer, person), link
-
-    _show_link(*run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    person, link = await members.resend_invitation(
+        tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+    )
+    return _invitation(await _shown(tx, scope, officer, person), link)
 
 
 @commands.command("deactivate")
-def deactivate(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def deactivate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Deactivate a member and end their sessions."""
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        person = await members.deactivate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
-        return f"{person.user_name} has been deactivated."
-
-    typer.echo(run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    person = await members.deactivate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    return f"{person.user_name} has been deactivated."
 
 
 @commands.command("activate")
-def activate(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def activate(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Activate a deactivated member."""
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        person = await members.activate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
-        return f"{person.user_name} is active."
-
-    typer.echo(run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    person = await members.activate(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    return f"{person.user_name} is active."
 
 
 @commands.command("remove")
-def remove(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def remove(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Remove a member and their credentials.
 
     The member's past actions are kept in the audit log.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        scope = await get_partner(tx, partner)
-        await members.remove(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
-
-    run_as_administrator(use)
-    typer.echo(f"{member} has been removed.")
+    scope = await get_partner(tx, partner)
+    await members.remove(tx, scope, officer.audit_context, await get_member_id(tx, scope, member))
+    return f"{member} has been removed."
 
 
 @commands.command("reset-second-factor")
-def reset_second_factor(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def reset_second_factor(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> Output:
     """Reset a member's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
-
-    async def use(tx: Tx, officer: Caller) -> tuple[Person, str | None]:
-        scope = await get_partner(tx, partner)
-        person, link = await members.reset_second_factor(
-            tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
-        )
-        if link:
-            await _shown(tx, scope, officer, person)
-        return person, link
-
-    person, link = run_as_administrator(use)
+    scope = await get_partner(tx, partner)
+    person, link = await members.reset_second_factor(
+        tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
+    )
+    if link:
+        await _shown(tx, scope, officer, person)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
-    typer.echo(
+    return (
         f"{person.user_name} can no longer sign in with old credentials. To sign in within 7 days, they can use {way}"
     )
 
 
 @commands.command("groups")
-def list_groups(partner: PartnerId) -> None:
+@in_transaction
+async def list_groups(tx: Tx, partner: PartnerId) -> Table:
     """List a partner's groups and their roles."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        scope, after = await get_partner(tx, partner), None
-        rows: list[list[object]] = []
-        while True:
-            found = await members.list_groups(tx, scope, after, _MOST)
-            for group, size in found:
-                rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
-            if len(found) < _MOST:
-                return rows
-            after = found[-1][0].id
-
-    print_table(("group", "name", "role", "members"), run_in_transaction(use))
+    scope, after = await get_partner(tx, partner), None
+    rows: list[list[object]] = []
+    while True:
+        found = await members.list_groups(tx, scope, after, _MOST)
+        for group, size in found:
+            rows.append([tx.ids.text("group", group.id), group.display_name, group.role, size])
+        if len(found) < _MOST:
+            return Table(("group", "name", "role", "members"), rows)
+        after = found[-1][0].id
 
 
 @commands.command("map-group")
-def map_group(
+@as_administrator
+async def map_group(
+    tx: Tx,
+    officer: Caller,
     partner: PartnerId,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="Group ID, from `almoner members groups`.")],
     role: Annotated[
         str, typer.Argument(metavar="ROLE", help=f"The role: {', '.join(MEMBER_ROLES)}, or {_NONE} for no role.")
     ],
-) -> None:
+) -> str:
     """Map a group to a role."""
     wanted = None if role == _NONE else _roles([role])[0]
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        mapped = await members.set_group_role(tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context)
-        return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
-
-    typer.echo(run_as_administrator(use))
+    scope = await get_partner(tx, partner)
+    mapped = await members.set_group_role(tx, scope, parse_id(tx, "group", group), wanted, officer.audit_context)
+    return f"{mapped.display_name} is mapped to {mapped.role or 'no role'}."
 
 
 def _roles(typed: list[str] | None) -> list[MemberRole]:
@@ -265,7 +239,8 @@ def _columns(one: MembershipState) -> list[object]:
     ]
 
 
-def _show_link(member: str, link: str) -> None:
-    typer.echo(f"member      {member}")
-    typer.echo(f"invitation  {link}")
-    typer.echo("We also emailed this link. It works once and expires in 7 days. You won't be able to see it again.")
+def _invitation(member: str, link: str) -> Output:
+    return [
+        Fields([("member", member), ("invitation", link)]),
+        "We also emailed this link. It works once and expires in 7 days. You won't be able to see it again.",
+    ]

@@ -9,9 +9,15 @@ import typer
 from almoner.access.operators import service as operators
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
-from almoner.cli.access import parse_id, print_table
-from almoner.cli.caller import Caller, operator_transaction, run_as_administrator
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.access import parse_id
+from almoner.cli.caller import (
+    Caller,
+    administrator_transaction,
+    as_administrator,
+    operator_transaction,
+)
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.tables import Fields, Output, Table
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Tx
 
@@ -48,53 +54,49 @@ _ROLES: dict[RoleName, OperatorRole] = {
 
 
 @commands.command("add")
-def add_operator(
+@as_administrator
+async def add_operator(
+    tx: Tx,
+    officer: Caller,
     email: Annotated[str, typer.Argument(help="Email address for signing in.")],
     role: Roles,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
-) -> None:
+) -> Output:
     """Add an operator and email them an invitation.
 
     The first operator must be an administrator. The command also shows a personal token for the first operator. The
     token is shown only once.
     """
-
-    async def use(tx: Tx, officer: Caller) -> tuple[str, str | None]:
-        first = await operators.claim_first_operator(tx)
-        if first and RoleName.ADMINISTRATOR not in role:
-            raise typer.BadParameter("the first operator must have --role administrator")
-        person = await operators.add_operator(tx, officer.audit_context, email, name, [_ROLES[one] for one in role])
-        token = (await operators.create_token(tx, officer.audit_context, person, "first"))[1] if first else None
-        return tx.ids.text(operators.ID, person.id), token
-
-    operator, token = run_as_administrator(use)
-    typer.echo(f"operator  {operator}")
-    if token:
-        typer.echo(f"token     {token}")
-        typer.echo("Store the token now. You won't be able to see it again.")
-    typer.echo(_INVITED)
+    first = await operators.claim_first_operator(tx)
+    if first and RoleName.ADMINISTRATOR not in role:
+        raise typer.BadParameter("the first operator must have --role administrator")
+    person = await operators.add_operator(tx, officer.audit_context, email, name, [_ROLES[one] for one in role])
+    fields = [("operator", tx.ids.text(operators.ID, person.id))]
+    if not first:
+        return [Fields(fields), _INVITED]
+    _, token = await operators.create_token(tx, officer.audit_context, person, "first")
+    fields.append(("token", token))
+    return [Fields(fields), "Store the token now. You won't be able to see it again.", _INVITED]
 
 
 @commands.command("resend-invitation")
-def resend_invitation(operator: OperatorId) -> None:
+@as_administrator
+async def resend_invitation(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Send an operator a new invitation.
 
     The link in the old invitation stops working.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        await operators.resend_invitation(tx, officer.audit_context, await _id(tx, operator))
-
-    run_as_administrator(use)
-    typer.echo(_INVITED)
+    await operators.resend_invitation(tx, officer.audit_context, await _id(tx, operator))
+    return _INVITED
 
 
 @commands.command("list")
-def list_operators() -> None:
+@in_transaction
+async def list_operators(tx: Tx) -> Table:
     """List operators, oldest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [
+    return Table(
+        ("operator", "name", "signs in as", "roles", "status", "added"),
+        [
             [
                 tx.ids.text(operators.ID, person.id),
                 person.shown_name,
@@ -105,54 +107,44 @@ def list_operators() -> None:
             ]
             for one in await operators.list_operators(tx)
             for person in [one.person]
-        ]
-
-    print_table(("operator", "name", "signs in as", "roles", "status", "added"), run_in_transaction(use))
+        ],
+    )
 
 
 @commands.command("set-roles")
-def set_roles(operator: OperatorId, role: Roles) -> None:
+@as_administrator
+async def set_roles(tx: Tx, officer: Caller, operator: OperatorId, role: Roles) -> str:
     """Replace another operator's roles.
 
     You cannot change your own roles.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.set_roles(
-            tx, officer.audit_context, await _id(tx, operator), [_ROLES[one] for one in role]
-        )
-        return _stated(tx, person, f"is {', '.join(sorted(person.roles))}")
-
-    typer.echo(run_as_administrator(use))
+    person = await operators.set_roles(
+        tx, officer.audit_context, await _id(tx, operator), [_ROLES[one] for one in role]
+    )
+    return _stated(tx, person, f"is {', '.join(sorted(person.roles))}")
 
 
 @commands.command("deactivate")
-def deactivate(operator: OperatorId) -> None:
+@as_administrator
+async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Deactivate an operator.
 
     The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator made stay in
     effect.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        return _stated(
-            tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
-        )
-
-    typer.echo(run_as_administrator(use))
+    return _stated(
+        tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
+    )
 
 
 @commands.command("activate")
-def activate(operator: OperatorId) -> None:
+@as_administrator
+async def activate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Activate a deactivated operator.
 
     The operator's old tokens stay revoked.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        return _stated(tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active")
-
-    typer.echo(run_as_administrator(use))
+    return _stated(tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active")
 
 
 def _stated(tx: Tx, person: Person, what: str) -> str:
@@ -160,74 +152,68 @@ def _stated(tx: Tx, person: Person, what: str) -> str:
 
 
 @commands.command("update")
-def update(
+@as_administrator
+async def update(
+    tx: Tx,
+    officer: Caller,
     operator: OperatorId,
     email: Annotated[str | None, typer.Option(help="New email address for signing in.")] = None,
     name: Annotated[str | None, typer.Option(help="New full name.")] = None,
-) -> None:
+) -> str:
     """Change an operator's email address or name."""
     if email is None and name is None:
         raise typer.BadParameter("use --email, --name or both")
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.update_details(
-            tx, officer.audit_context, await _id(tx, operator), email=email, name=name
-        )
-        return _stated(tx, person, f"signs in as {person.user_name}")
-
-    typer.echo(run_as_administrator(use))
+    person = await operators.update_details(tx, officer.audit_context, await _id(tx, operator), email=email, name=name)
+    return _stated(tx, person, f"signs in as {person.user_name}")
 
 
 @commands.command("reset-second-factor")
-def reset_second_factor(operator: OperatorId) -> None:
+@as_administrator
+async def reset_second_factor(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     """Reset an operator's password and second factor.
 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
-        return _stated(
-            tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended"
-        )
-
-    typer.echo(run_as_administrator(use))
+    person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
+    return _stated(tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended")
 
 
 @commands.command("two-person-approval")
-def two_person_approval(
+@with_database
+async def two_person_approval(
+    database: Database,
     switch: Annotated[
         Switch | None,
         typer.Argument(
             help="Whether two operators are required. Default: show the current setting.", show_default=False
         ),
     ] = None,
-) -> None:
+) -> str:
     """Require two operators for approvals and releases.
 
     Applies to approving verifications and to releasing holds on disbursements. By default, two operators are required
     in production and one in the sandbox.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        await operators.set_dual_control(tx, officer.audit_context, required=switch == Switch.ON)
-
     if switch is not None:
-        run_as_administrator(use)
-    many = "two operators" if run_in_transaction(operators.requires_dual_control) else "one operator"
-    typer.echo(f"Approving a verification and releasing disbursements require {many}.")
+        async with administrator_transaction(database) as (tx, officer):
+            await operators.set_dual_control(tx, officer.audit_context, required=switch == Switch.ON)
+    async with database.read() as tx:
+        many = "two operators" if await operators.requires_dual_control(tx) else "one operator"
+    return f"Approving a verification and releasing disbursements require {many}."
 
 
 @tokens.command("list")
-def list_tokens(
+@in_transaction
+async def list_tokens(
+    tx: Tx,
     operator: Annotated[str | None, typer.Argument(help="Show only this operator's tokens.")] = None,
-) -> None:
+) -> Table:
     """List tokens, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        whose = await _id(tx, operator) if operator else None
-        names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
-        return [
+    whose = await _id(tx, operator) if operator else None
+    names = {one.person.id: one.person.shown_name for one in await operators.list_operators(tx)}
+    return Table(
+        ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used"),
+        [
             [
                 tx.ids.text(operators.TOKEN_ID, one.id),
                 names[one.person_id],
@@ -236,39 +222,36 @@ def list_tokens(
                 *map(iso_timestamp_or_none, (one.created_at, one.expires_at, one.revoked_at, one.last_used_at)),
             ]
             for one in await operators.list_tokens(tx, whose)
-        ]
-
-    titles = ("token", "operator", "name", "ends in", "created", "expires", "revoked", "last used")
-    print_table(titles, run_in_transaction(use))
+        ],
+    )
 
 
 @tokens.command("revoke")
-def revoke_token(
+@with_database
+async def revoke_token(
+    database: Database,
     token: Annotated[str, typer.Argument(help="Token ID, from `almoner operators tokens list`.")],
-) -> None:
+) -> str:
     """Revoke a personal token.
 
     You can revoke your own tokens. Administrators can revoke the tokens of any operator.
     """
-
-    async def use(database: Database) -> None:
-        async with operator_transaction(database) as (tx, officer):
-            assert officer.person is not None
-            found = await operators.get_token(tx, parse_id(tx, operators.TOKEN_ID, token))
-            if found.person_id != officer.person.id:
-                await operators.ensure_has_role(tx, officer.person, "administrator")
-            await operators.revoke_token(tx, officer.audit_context, found)
-
-    run_with_database(use)
-    typer.echo(f"{token} has been revoked.")
+    async with operator_transaction(database) as (tx, officer):
+        assert officer.person is not None
+        found = await operators.get_token(tx, parse_id(tx, operators.TOKEN_ID, token))
+        if found.person_id != officer.person.id:
+            await operators.ensure_has_role(tx, officer.person, "administrator")
+        await operators.revoke_token(tx, officer.audit_context, found)
+    return f"{token} has been revoked."
 
 
 @approvals.command("list")
-def list_approvals() -> None:
+@in_transaction
+async def list_approvals(tx: Tx) -> Table:
     """List actions that need a second operator."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [
+    return Table(
+        ("action", "subject", "confirmed by", "at", "expires", "note"),
+        [
             [
                 one.action,
                 one.subject,
@@ -278,9 +261,8 @@ def list_approvals() -> None:
                 one.first.note,
             ]
             for one, person in await operators.list_pending_approvals(tx)
-        ]
-
-    print_table(("action", "subject", "confirmed by", "at", "expires", "note"), run_in_transaction(use))
+        ],
+    )
 
 
 async def _id(tx: Tx, text: str) -> UUID:

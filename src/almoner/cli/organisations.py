@@ -5,14 +5,20 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.caller import Caller, Note, administrator_lookup, run_as_administrator, run_as_operator
+from almoner.cli.caller import (
+    Caller,
+    Note,
+    administrator_lookup,
+    as_administrator,
+    as_operator,
+)
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Output
 from almoner.kit import web
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.branding import domain as branding_domain
 from almoner.nonprofits.branding import service as branding
-from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.branding.service import BrandingChange
 from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations import service as organisations_service
@@ -42,7 +48,10 @@ def organisations() -> None:
 
 
 @commands.command("brand")
-def brand_organisation(
+@as_administrator
+async def brand_organisation(
+    tx: Tx,
+    officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
     name: Annotated[str | None, typer.Option(help='Display name. Use "" for the name in the register.')] = None,
     description: Annotated[
@@ -54,7 +63,7 @@ def brand_organisation(
     image: Annotated[list[Path] | None, _Pictures] = None,
     colour: Annotated[str | None, typer.Option(help="A brand colour, such as #0d5c4a.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all branding.")] = False,
-) -> None:
+) -> Output:
     """Set an organisation's name, text, images and colour.
 
     Options that you leave out keep their current values.
@@ -64,31 +73,24 @@ def brand_organisation(
 
     emblem = None if logo is None else _read(logo)
     pictures = None if image is None else [_read(path) for path in image]
-
-    async def use(tx: Tx, officer: Caller) -> tuple[str, BrandingContent]:
-        organisation_id = tx.ids.parse("organisation", organisation)
-        try:
-            if organisation_id is None:
-                raise NotFound
-            if clear:
-                principal, shown = await branding.reset_branding(tx, organisation_id)
-            else:
-                made = (
-                    None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
-                )
-                sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
-                change = BrandingChange(name, description, sign, made, colour)
-                principal, shown = await branding.update_branding(tx, organisation_id, change)
-        except NotFound:
-            raise typer.BadParameter(f"there is no organisation {organisation}") from None
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
-        own = tx.ids.text("organisation", principal)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
-        return own, shown
-
-    own, shown = run_as_administrator(use)
-    typer.echo(
+    organisation_id = tx.ids.parse("organisation", organisation)
+    try:
+        if organisation_id is None:
+            raise NotFound
+        if clear:
+            principal, shown = await branding.reset_branding(tx, organisation_id)
+        else:
+            made = None if pictures is None else [await _image(file, branding_domain.IMAGE_SIDE) for file in pictures]
+            sign = None if emblem is None else await _image(emblem, branding_domain.LOGO_SIDE)
+            change = BrandingChange(name, description, sign, made, colour)
+            principal, shown = await branding.update_branding(tx, organisation_id, change)
+    except NotFound:
+        raise typer.BadParameter(f"there is no organisation {organisation}") from None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    own = tx.ids.text("organisation", principal)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "organisation.branded", own, cleared=clear)
+    return (
         f"{own}  name {shown.display_name or '-'}  description {'yes' if shown.description else '-'}  "
         f"logo {'yes' if shown.logo else '-'}  images {len(shown.images)}  colour {shown.primary_color or '-'}"
     )
@@ -129,7 +131,10 @@ def reindex() -> None:
 
 
 @commands.command("publish")
-def publish_organisation(
+@as_operator(_REVIEWER)
+async def publish_organisation(
+    tx: Tx,
+    officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID, from an accepted validation request.")],
     note: Note,
     website: Annotated[
@@ -139,7 +144,7 @@ def publish_organisation(
             "agents. Can be repeated."
         ),
     ] = None,
-) -> None:
+) -> str:
     """Make an organisation visible to all partners.
 
     Use this if a partner's validation request for the organisation was accepted and no loaded register lists it. The
@@ -152,23 +157,19 @@ def publish_organisation(
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
     if not 1 <= len(reported) <= MAX_NOTE_LENGTH:
         raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        organisation_id = tx.ids.parse("organisation", organisation)
-        try:
-            if organisation_id is None:
-                raise NotFound
-            await organisations_service.publish(tx, organisation_id, websites)
-        except NotFound:
-            raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
-        except RegistryNumberTaken as error:
-            raise typer.BadParameter(str(error)) from None
-        await officer.record_audit_entry(
-            tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
-        )
-
-    run_as_operator(_REVIEWER, use)
-    typer.echo(f"{organisation} has been published.")
+    organisation_id = tx.ids.parse("organisation", organisation)
+    try:
+        if organisation_id is None:
+            raise NotFound
+        await organisations_service.publish(tx, organisation_id, websites)
+    except NotFound:
+        raise typer.BadParameter(f"there is no unpublished organisation {organisation}") from None
+    except RegistryNumberTaken as error:
+        raise typer.BadParameter(str(error)) from None
+    await officer.record_audit_entry(
+        tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
+    )
+    return f"{organisation} has been published."
 
 
 async def _image(file: _File, side: int) -> Image:

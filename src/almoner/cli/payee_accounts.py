@@ -6,9 +6,16 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
-from almoner.cli.caller import Caller, Note, display_name_lookup, ensure_independent_operator, run_as_operator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.access import parse_id
+from almoner.cli.caller import (
+    Caller,
+    Note,
+    as_operator,
+    display_name_lookup,
+    ensure_independent_operator,
+)
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Output, Table
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import (
@@ -51,30 +58,30 @@ AccountId = Annotated[str, typer.Argument(help="Account ID, from `almoner payee-
 
 
 @commands.command("list")
-def list_accounts(
+@in_transaction
+async def list_accounts(
+    tx: Tx,
     status: Annotated[AccountStatus | None, typer.Option(help="Show only accounts with this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List payee accounts, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [
+    return Table(
+        (
+            "account",
+            "organisation",
+            "currency",
+            "number",
+            "holder",
+            "name match",
+            "status",
+            "approvals",
+            "proposed",
+        ),
+        [
             await _row(tx, one)
             for one in await payee_bank_accounts.newest_accounts(tx, _STORED[status] if status else None, limit)
-        ]
-
-    titles = (
-        "account",
-        "organisation",
-        "currency",
-        "number",
-        "holder",
-        "name match",
-        "status",
-        "approvals",
-        "proposed",
+        ],
     )
-    print_table(titles, run_in_transaction(use))
 
 
 async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
@@ -92,50 +99,45 @@ async def _row(tx: Tx, one: PayeeAccount) -> list[object]:
 
 
 @commands.command("show")
-def show(account: AccountId) -> None:
+@in_transaction
+async def show(tx: Tx, account: AccountId) -> Output:
     """Show a payee account and its approvals."""
-
-    async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
-        one = await _find(tx, account)
-        organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
-        others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
-        notice = await account_notices.find(tx, one.id)
-        where = one.address
-        parts = (where.street, where.building, where.postcode, where.town, where.country)
-        facts: list[list[object]] = [
-            ["account", account],
-            ["organisation", f"{organisation.name} ({tx.ids.text('organisation', organisation.id)})"],
-            ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
-            ["holder", one.holder],
-            ["name match", f"{one.name_score} %"],
-            ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
-            ["address", ", ".join(part for part in parts if part)],
-            ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
-            ["warnings", "; ".join(await payee_bank_accounts.account_warnings(tx, one)) or None],
-            ["status", _SHOWN[one.status]],
-            ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
-            ["denied by nonprofit", iso_timestamp(one.denied_at) if one.denied_at else None],
-            ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
-        ]
-        by = await display_name_lookup(
-            tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
-        )
-        looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
-        rows: list[list[object]] = [
-            [iso_timestamp(look.at), what, by(look.by), look.note] for what, look in looks if look
-        ]
-        if one.refused_by:
-            rows.append([None, "rejected", by(one.refused_by), one.refused_note])
-        return facts, rows
-
-    facts, looks = run_in_transaction(use)
-    print_table(("field", "value"), facts)
-    typer.echo()
-    print_table(("at", "what", "by", "evidence"), looks)
+    one = await _find(tx, account)
+    organisation = await organisations.get(tx, ALL_PARTNERS, one.organisation_id)
+    others = await payee_bank_accounts.organisations_sharing_account(tx, one.id)
+    notice = await account_notices.find(tx, one.id)
+    where = one.address
+    parts = (where.street, where.building, where.postcode, where.town, where.country)
+    facts: list[list[object]] = [
+        ["account", account],
+        ["organisation", f"{organisation.name} ({tx.ids.text('organisation', organisation.id)})"],
+        ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
+        ["holder", one.holder],
+        ["name match", f"{one.name_score} %"],
+        ["number", f"{one.masked_number} ({one.scheme}, {one.currency})"],
+        ["address", ", ".join(part for part in parts if part)],
+        ["two approvals", "yes" if one.reviews_needed == 2 else "no"],
+        ["warnings", "; ".join(await payee_bank_accounts.account_warnings(tx, one)) or None],
+        ["status", _SHOWN[one.status]],
+        ["nonprofit notified", iso_timestamp(notice.notified_at) if notice else None],
+        ["denied by nonprofit", iso_timestamp(one.denied_at) if one.denied_at else None],
+        ["also used by", ", ".join(tx.ids.text("organisation", other) for other in others) or None],
+    ]
+    by = await display_name_lookup(
+        tx, [look.by for look in (one.proposed, one.first, one.second) if look] + [one.refused_by]
+    )
+    looks = [("proposed", one.proposed), ("approved", one.first), ("approved", one.second)]
+    rows: list[list[object]] = [[iso_timestamp(look.at), what, by(look.by), look.note] for what, look in looks if look]
+    if one.refused_by:
+        rows.append([None, "rejected", by(one.refused_by), one.refused_note])
+    return [Table(("field", "value"), facts), Table(("at", "what", "by", "evidence"), rows)]
 
 
 @commands.command("propose")
-def propose(
+@as_operator("finance")
+async def propose(
+    tx: Tx,
+    officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID of the nonprofit.")],
     currency: Annotated[str, typer.Option(help="The account's currency, such as EUR.")],
     holder: Annotated[str, typer.Option(help="Name of the account holder, as registered with the bank.")],
@@ -153,7 +155,7 @@ def propose(
     street: Annotated[str | None, typer.Option(help="Street of the account holder's address.")] = None,
     building: Annotated[str | None, typer.Option(help="Building number of the account holder's address.")] = None,
     postcode: Annotated[str | None, typer.Option(help="Postcode of the account holder's address.")] = None,
-) -> None:
+) -> Output:
     """Propose a nonprofit's bank account.
 
     Another finance operator must approve the account. If it replaces an account, two other finance operators must
@@ -161,71 +163,59 @@ def propose(
     """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
-    parts = (_line(part) or None for part in (street, building, postcode))
-    address = Address(_line(town), country.strip().upper(), *parts)
+    address_parts = (_line(part) or None for part in (street, building, postcode))
+    address = Address(_line(town), country.strip().upper(), *address_parts)
     reported = note.strip()
-
-    async def use(tx: Tx, officer: Caller) -> tuple[PayeeAccount, str, list[str]]:
-        proposal = await payee_bank_accounts.parse_proposal(
-            tx,
-            tx.ids.parse("organisation", organisation),
-            currency=currency.strip().upper(),
-            holder=_line(holder),
-            address=address,
-            given=given,
-            note=reported,
-        )
-        made = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
-        await _record(tx, officer, "payee.proposed", made)
-        return made, tx.ids.text(_TYPE, made.id), await payee_bank_accounts.account_warnings(tx, made)
-
-    made, named_so, odd = run_as_operator("finance", use)
-    typer.echo(f"{named_so} proposed: {made.masked_number}, {made.holder}.")
-    for one in odd:
-        typer.echo(f"Warning: {one}.")
+    proposal = await payee_bank_accounts.parse_proposal(
+        tx,
+        tx.ids.parse("organisation", organisation),
+        currency=currency.strip().upper(),
+        holder=_line(holder),
+        address=address,
+        given=given,
+        note=reported,
+    )
+    made = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
+    await _record(tx, officer, "payee.proposed", made)
+    parts = [f"{tx.ids.text(_TYPE, made.id)} proposed: {made.masked_number}, {made.holder}."]
+    parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, made)]
     who = "Two other finance operators" if made.is_change else "Another finance operator"
-    typer.echo(f"{who} must approve it{'. Disbursements to it wait until then' if made.is_change else ''}.")
+    return [*parts, f"{who} must approve it{'. Disbursements to it wait until then' if made.is_change else ''}."]
 
 
 @commands.command("approve")
-def approve(
+@as_operator("finance")
+async def approve(
+    tx: Tx,
+    officer: Caller,
     account: AccountId,
     number: Annotated[
         str, typer.Option(help="The IBAN, or the bank number and account number, exactly as in your evidence.")
     ],
     note: Note,
-) -> None:
+) -> Output:
     """Approve an account as the nonprofit's own.
 
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """
-
-    async def use(tx: Tx, officer: Caller) -> PayeeAccount:
-        one = await _find(tx, account)
-        await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
-        seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
-        await _record(tx, officer, "payee.approved", seen)
-        return seen
-
-    seen = run_as_operator("finance", use)
+    one = await _find(tx, account)
+    await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
+    seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
+    await _record(tx, officer, "payee.approved", seen)
     waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
-    typer.echo(f"{account} is {_SHOWN[seen.status]}{waits}.")
+    return f"{account} is {_SHOWN[seen.status]}{waits}."
 
 
 @commands.command("reject")
-def reject(account: AccountId, note: Note) -> None:
+@as_operator("finance")
+async def reject(tx: Tx, officer: Caller, account: AccountId, note: Note) -> Output:
     """Reject an account.
 
     Nothing is ever paid to a rejected account.
     """
-
-    async def use(tx: Tx, officer: Caller) -> PayeeAccount:
-        refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
-        await _record(tx, officer, "payee.refused", refused)
-        return refused
-
-    run_as_operator("finance", use)
-    typer.echo(f"{account} is rejected.")
+    refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
+    await _record(tx, officer, "payee.refused", refused)
+    return f"{account} is rejected."
 
 
 async def _find(tx: Tx, account: str) -> PayeeAccount:

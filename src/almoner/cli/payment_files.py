@@ -8,22 +8,22 @@ import typer
 
 from almoner import settings
 from almoner.cli import outputs
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
 from almoner.cli.caller import (
     Caller,
     Note,
+    as_operator,
     display_name_lookup,
     ensure_independent_operator,
     operator_transaction,
-    run_as_operator,
 )
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.database import in_transaction, with_database
+from almoner.cli.tables import Failure, Output, Table
 from almoner.giving.banking.payment_files import flows as payment_files_flows
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import BankOutcome, OwnAccount, PaymentFile, PaymentFileError
 from almoner.giving.banking.payment_files.flows import StatusReportResult
-from almoner.giving.banking.payment_files.service import CreatedFile
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp_or_none
@@ -42,15 +42,28 @@ Out = Annotated[Path, typer.Option("--out", help="File to write. The file must n
 
 
 @commands.command("list")
-def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+@in_transaction
+async def list_files(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
     """List payment files, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        found = await payment_files.newest_files(tx, limit)
-        by = await display_name_lookup(
-            tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
-        )
-        return [
+    found = await payment_files.newest_files(tx, limit)
+    by = await display_name_lookup(
+        tx, [who for one in found for who in (one.created_by, one.released_by, one.withdrawn_by)]
+    )
+    return Table(
+        (
+            "file",
+            "amount",
+            "payments",
+            "execution date",
+            "status",
+            "created by",
+            "released or withdrawn by",
+            "released",
+            "sha256",
+        ),
+        [
             [
                 tx.ids.text(_TYPE, one.id),
                 format_amount(one.total),
@@ -63,30 +76,21 @@ def list_files(limit: Annotated[int, typer.Option(min=1, help="Maximum number of
                 one.sha256[:12],
             ]
             for one in found
-        ]
-
-    titles = (
-        "file",
-        "amount",
-        "payments",
-        "execution date",
-        "status",
-        "created by",
-        "released or withdrawn by",
-        "released",
-        "sha256",
+        ],
     )
-    print_table(titles, run_in_transaction(use))
 
 
 @commands.command("create")
-def create(
+@as_operator("finance")
+async def create(
+    tx: Tx,
+    officer: Caller,
     currency: Annotated[str, typer.Argument(help="The currency, such as EUR.")],
     execution_date: Annotated[
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="Date on which the bank should make the payments. Default: today."),
     ] = None,
-) -> None:
+) -> Output:
     """Create a payment file for SENT disbursements.
 
     The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000.
@@ -94,34 +98,32 @@ def create(
     payment-files release`.
     """
     own = _own(currency.strip().upper())
-
-    async def use(tx: Tx, officer: Caller) -> tuple[CreatedFile, list[str]]:
-        made = await payment_files.create_file(
-            tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
-        )
-        if made.file is not None:
-            await _record(tx, officer, "payment_file.made", made.file)
-        whys = (
+    made = await payment_files.create_file(
+        tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
+    )
+    if made.file is not None:
+        await _record(tx, officer, "payment_file.made", made.file)
+    parts = [
+        f"Left out: {await _left_out(tx, payout, why)}"
+        for payouts, why in (
             (made.without_account, "has no approved payee account: see `almoner payee-accounts`"),
             (made.held, _HELD),
         )
-        lost = [await _left_out(tx, payout, why) for payouts, why in whys for payout in payouts[:_SHOWN]]
-        return made, [tx.ids.text(_TYPE, made.file.id) if made.file else "", *lost]
-
-    made, (named_so, *lost) = run_as_operator("finance", use)
-    for one in lost:
-        typer.echo(f"Left out: {one}")
+        for payout in payouts[:_SHOWN]
+    ]
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
-        typer.echo(f"Left out: {more:,} more")
+        parts.append(f"Left out: {more:,} more")
     if made.file is None:
-        typer.echo(f"There are no disbursements in {own.single_release_limit.currency} to pay.")
-        return
+        return [*parts, f"There are no disbursements in {own.single_release_limit.currency} to pay."]
     who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
-    typer.echo(
-        f"{named_so} created: {format_amount(made.file.total)} in {_payments(made.file)}, execution date "
-        f"{made.file.execution_date}, sha256 {made.file.sha256}."
-    )
-    typer.echo(f"The file is not written yet: {who} with `almoner payment-files release`.")
+    return [
+        *parts,
+        (
+            f"{tx.ids.text(_TYPE, made.file.id)} created: {format_amount(made.file.total)} in {_payments(made.file)}, "
+            f"execution date {made.file.execution_date}, sha256 {made.file.sha256}."
+        ),
+        f"The file is not written yet: {who} with `almoner payment-files release`.",
+    ]
 
 
 async def _left_out(tx: Tx, payout: Disbursement, why: str) -> str:
@@ -140,90 +142,79 @@ def _own(currency: str) -> OwnAccount:
 
 
 @commands.command("release")
-def release(file: FileId, out: Out) -> None:
+@with_database
+async def release(database: Database, file: FileId, out: Out) -> list[str]:
     """Release a payment file and write it to disk.
 
     If the total is above the limit for a single approval, the operator who created the payment file cannot release it.
     """
     outputs.ensure_new_file(out)
-
-    async def use(tx: Tx, officer: Caller) -> tuple[PaymentFile, bytes]:
+    async with operator_transaction(database, "finance") as (tx, officer):
         made = await _find(tx, file)
         if made.requires_second_approval:
             await ensure_independent_operator(tx, officer, made.created_by)
         released = await payment_files.release_file(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
-        return released, payment_files.released_content(tx, released)
-
-    released, content = run_as_operator("finance", use)
+        content = payment_files.released_content(tx, released)
     outputs.write_file(out, content)
-    typer.echo(f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256}.")
-    typer.echo("Upload it only once. The bank rejects a second file with the same message ID.")
+    return [
+        f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256}.",
+        "Upload it only once. The bank rejects a second file with the same message ID.",
+    ]
 
 
 @commands.command("export")
-def export(file: FileId, out: Out) -> None:
+@with_database
+async def export(database: Database, file: FileId, out: Out) -> str:
     """Write an identical copy of a released file."""
     outputs.ensure_new_file(out)
-
-    async def use(tx: Tx, officer: Caller) -> bytes:
+    async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
         await _record(tx, officer, "payment_file.written", found)
-        return payment_files.released_content(tx, found)
-
-    outputs.write_file(out, run_as_operator("finance", use))
-    typer.echo(f"Wrote {out}.")
+        content = payment_files.released_content(tx, found)
+    outputs.write_file(out, content)
+    return f"Wrote {out}."
 
 
 @commands.command("withdraw")
-def withdraw(file: FileId, note: Note) -> None:
+@as_operator("finance")
+async def withdraw(tx: Tx, officer: Caller, file: FileId, note: Note) -> Output:
     """Withdraw a file that has not been released.
 
     Its disbursements can then be added to another payment file.
     """
-
-    async def use(tx: Tx, officer: Caller) -> PaymentFile:
-        withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
-        await _record(tx, officer, "payment_file.withdrawn", withdrawn)
-        return withdrawn
-
-    typer.echo(f"{file} is {run_as_operator('finance', use).status}.")
+    withdrawn = await payment_files.withdraw_file(tx, (await _find(tx, file)).id, note=note.strip(), by=officer.id)
+    await _record(tx, officer, "payment_file.withdrawn", withdrawn)
+    return f"{file} is {withdrawn.status}."
 
 
 @commands.command("import-status")
-def import_status(
+@with_database
+async def import_status(
+    database: Database,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The pain.002 file from the bank.")],
-) -> None:
+) -> Output:
     """Import the bank's status report (pain.002).
 
     Disbursements that the bank has paid are confirmed, and disbursements that it rejected are marked as returned.
     """
     content = file.read_bytes()
+    async with operator_transaction(database, "finance") as (_, officer):
+        pass  # refused before anything is done
 
-    async def use(database: Database) -> tuple[StatusReportResult, list[str]]:
-        async with operator_transaction(database, "finance") as (_, officer):
-            pass  # refused before anything is done
+    async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
+        reported = {verdict.value: count for verdict, count in counts.items()}
+        named_so = tx.ids.text(_TYPE, sent.id)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
 
-        async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
-            reported = {verdict.value: count for verdict, count in counts.items()}
-            named_so = tx.ids.text(_TYPE, sent.id)
-            await officer.record_audit_entry(tx, DEPLOYMENT, "payment_file.answered", named_so, **reported)
-
-        reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
-        return reported, _wrong(database, reported)
-
-    reported, wrong = run_with_database(use)
+    reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
     if not reported.counts:
-        typer.echo("This report was already imported. Nothing has changed.")
-        return
+        return "This report was already imported. Nothing has changed."
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
-    typer.echo(
-        f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}."
-    )
-    for line in wrong:
-        typer.echo(line, err=True)
-    if wrong:
-        raise typer.Exit(1)
+    return [
+        f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}.",
+        *(Failure(line) for line in _wrong(database, reported)),
+    ]
 
 
 def _wrong(database: Database, told: StatusReportResult) -> list[str]:

@@ -5,11 +5,12 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, display_name_lookup, run_as_operator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.caller import Caller, as_operator, display_name_lookup
+from almoner.cli.database import in_transaction
 from almoner.cli.disbursements import disbursement_rules
+from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.refunds.domain import REFUND, Refund, RefundError, RefundStatus
 from almoner.giving.checkout.donations import service as donations
@@ -29,21 +30,21 @@ Note = Annotated[str, typer.Option(help="The reason (up to 500 characters).")]
 
 
 @commands.command("list")
-def list_refunds(
+@in_transaction
+async def list_refunds(
+    tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include sent and failed refunds.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List pending refunds, newest first.
 
     If the `by` column shows `partner_transfers`, the refund stays pending until you send a bank transfer to the partner
     and record it with `almoner refunds mark-sent`.
     """
-
-    async def use(tx: Tx) -> list[list[object]]:
-        found = await refunds.list_newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
-        return [_row(tx, refund) for refund in found]
-
-    print_table(("refund", "since", "donation", "amount", "by", "status", "reference"), run_in_transaction(use))
+    found = await refunds.list_newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
+    return Table(
+        ("refund", "since", "donation", "amount", "by", "status", "reference"), [_row(tx, refund) for refund in found]
+    )
 
 
 def _row(tx: Tx, refund: Refund) -> list[object]:
@@ -52,57 +53,53 @@ def _row(tx: Tx, refund: Refund) -> list[object]:
 
 
 @commands.command("failed")
-def list_failed_refunds(
+@in_transaction
+async def list_failed_refunds(
+    tx: Tx,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List failed and returned refunds, oldest first.
 
     For each refund, send the money another way and then record this with `almoner refunds mark-sent` or `almoner
     refunds resolve`.
     """
-
-    async def use(tx: Tx) -> list[list[object]]:
-        rows: list[list[object]] = []
-        for one in await refunds.unsent_refunds(tx, limit):
-            assert one.ended_at is not None, "it was refused"
-            named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
-            rows.append([*named_, tx.ids.text("donation", one.donation_id), format_amount(one.money), one.provider])
-            rows[-1].append(one.ended_note)
-        return rows
-
-    print_table(("refund", "age", "donation", "amount", "by", "failure reason"), run_in_transaction(use))
+    rows: list[list[object]] = []
+    for one in await refunds.unsent_refunds(tx, limit):
+        assert one.ended_at is not None, "it was refused"
+        named_ = [tx.ids.text(_TYPE, one.id), f"{(tx.now - one.ended_at).days} d"]
+        rows.append([*named_, tx.ids.text("donation", one.donation_id), format_amount(one.money), one.provider])
+        rows[-1].append(one.ended_note)
+    return Table(("refund", "age", "donation", "amount", "by", "failure reason"), rows)
 
 
 @commands.command("show")
-def show(donation: DonationId) -> None:
+@in_transaction
+async def show(tx: Tx, donation: DonationId) -> Output:
     """Show a donation's refunds and its remaining amount."""
-
-    async def use(tx: Tx) -> tuple[str, list[list[object]]]:
-        donation_id = parse_id(tx, "donation", donation)
-        try:
-            gift = await donations.get(tx, ALL_PARTNERS, donation_id)
-        except NotFound:
-            raise RefundError(f"there is no donation {donation}") from None
-        found = await refunds.refunds_of_donation(tx, donation_id)
-        by = await display_name_lookup(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
-        rows: list[list[object]] = []
-        for one in found:
-            started = [iso_timestamp(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
-            ended = [iso_timestamp(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
-            rows.append([*_row(tx, one), *started, *ended, one.ended_note])
-        return (
-            f"{donation} is {gift.status}. Not refunded: {format_amount(gift.left)} of {format_amount(gift.money)}.",
-            rows,
-        )
-
-    reported, rows = run_in_transaction(use)
-    typer.echo(reported)
+    donation_id = parse_id(tx, "donation", donation)
+    try:
+        gift = await donations.get(tx, ALL_PARTNERS, donation_id)
+    except NotFound:
+        raise RefundError(f"there is no donation {donation}") from None
+    found = await refunds.refunds_of_donation(tx, donation_id)
+    by = await display_name_lookup(tx, [who for one in found for who in (one.started_by, one.ended_by) if who])
+    rows: list[list[object]] = []
+    for one in found:
+        started = [iso_timestamp(one.started_at), by(one.started_by) if one.started_by else "the partner", one.note]
+        ended = [iso_timestamp(one.ended_at) if one.ended_at else None, by(one.ended_by) if one.ended_by else None]
+        rows.append([*_row(tx, one), *started, *ended, one.ended_note])
     titles = ("refund", "since", "donation", "amount", "by", "status", "reference", "created at", "created by", "note")
-    print_table((*titles, "ended at", "ended by", "reason"), rows)
+    return [
+        f"{donation} is {gift.status}. Not refunded: {format_amount(gift.left)} of {format_amount(gift.money)}.",
+        Table((*titles, "ended at", "ended by", "reason"), rows),
+    ]
 
 
 @commands.command("create")
-def create(
+@as_operator("finance")
+async def create(
+    tx: Tx,
+    officer: Caller,
     donation: DonationId,
     note: Note,
     amount_minor: Annotated[
@@ -115,99 +112,83 @@ def create(
         str | None,
         typer.Option(help="Reference of the bank transfer or provider refund, if you have already sent the refund."),
     ] = None,
-) -> None:
+) -> Output:
     """Refund a donation in full or in part.
 
     A worker sends the refund through the payment provider. If the partner collected the money (a direct donation), the
     refund stays pending until you send the partner a bank transfer and record it with `almoner refunds mark-sent`.
     """
-
-    async def use(tx: Tx, officer: Caller) -> Refund:
-        donation_id = parse_id(tx, "donation", donation)
-        reported = {
-            "started_by": officer.id,
-            "note": note.strip(),
-            "called": reference.strip() if reference else reference,
-        }
-        try:
-            started = await refunds.begin_refund(
-                tx, ALL_PARTNERS, donation_id, amount_minor, disbursement_rules(), **reported
-            )
-        except NotFound:
-            raise RefundError(f"there is no donation {donation}") from None
-        gift = await donations.get(tx, ALL_PARTNERS, donation_id)
-        refund = tx.ids.text(_TYPE, started.id)
-        await officer.record_audit_entry(
-            tx, gift.partner_id, "refund.begun", donation, refund=refund, amount=started.money.minor
+    donation_id = parse_id(tx, "donation", donation)
+    reported = {
+        "started_by": officer.id,
+        "note": note.strip(),
+        "called": reference.strip() if reference else reference,
+    }
+    try:
+        started = await refunds.begin_refund(
+            tx, ALL_PARTNERS, donation_id, amount_minor, disbursement_rules(), **reported
         )
-        return started
-
-    _tell(run_as_operator("finance", use))
+    except NotFound:
+        raise RefundError(f"there is no donation {donation}") from None
+    gift = await donations.get(tx, ALL_PARTNERS, donation_id)
+    await officer.record_audit_entry(
+        tx,
+        gift.partner_id,
+        "refund.begun",
+        donation,
+        refund=tx.ids.text(_TYPE, started.id),
+        amount=started.money.minor,
+    )
+    return _state(tx, started)
 
 
 @commands.command("mark-sent")
-def mark_sent(
+@as_operator("finance")
+async def mark_sent(
+    tx: Tx,
+    officer: Caller,
     refund: RefundId,
     note: Note,
     reference: Annotated[str, typer.Option(help="Reference of the bank transfer, or ID of the provider's refund.")],
-) -> None:
+) -> Output:
     """Record a refund that was sent outside Almoner.
 
     Use this after you send a bank transfer to the partner, or make a refund in the payment provider's dashboard.
     """
-
-    async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = parse_id(tx, _TYPE, refund)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
-        return await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id)
-
-    _tell(run_as_operator("finance", use))
+    refund_id = parse_id(tx, _TYPE, refund)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
+    return _state(tx, await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id))
 
 
 @commands.command("mark-failed")
-def mark_failed(refund: RefundId, note: Note) -> None:
+@as_operator("finance", audit_action="refund.refused")
+async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Record that a refund will not be sent.
 
     The money is owed to the nonprofit again.
     """
-
-    async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = parse_id(tx, _TYPE, refund)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.refused", refund)
-        return await refunds.mark_refused(tx, refund_id, note.strip(), officer.id)
-
-    _tell(run_as_operator("finance", use))
+    refund_id = parse_id(tx, _TYPE, refund)
+    return _state(tx, await refunds.mark_refused(tx, refund_id, note.strip(), officer.id))
 
 
 @commands.command("resolve")
-def resolve(refund: RefundId, note: Note) -> None:
+@as_operator("finance", audit_action="refund.let_rest")
+async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Mark a failed or returned refund as handled.
 
     The refund is removed from the list of failed refunds and is not sent again.
     """
-
-    async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = parse_id(tx, _TYPE, refund)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.let_rest", refund)
-        return await refunds.resolve_unsent_refund(tx, refund_id, note.strip(), officer.id)
-
-    _tell(run_as_operator("finance", use))
+    refund_id = parse_id(tx, _TYPE, refund)
+    return _state(tx, await refunds.resolve_unsent_refund(tx, refund_id, note.strip(), officer.id))
 
 
 @commands.command("retry")
-def retry(refund: RefundId) -> None:
+@as_operator("finance", audit_action="refund.asked_again")
+async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
     """Retry a refund that the worker has stopped retrying."""
-
-    async def use(tx: Tx, officer: Caller) -> Refund:
-        refund_id = parse_id(tx, _TYPE, refund)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "refund.asked_again", refund)
-        return await refunds.retry_refund(tx, refund_id)
-
-    _tell(run_as_operator("finance", use))
+    refund_id = parse_id(tx, _TYPE, refund)
+    return _state(tx, await refunds.retry_refund(tx, refund_id))
 
 
-def _tell(refund: Refund) -> None:
-    async def use(tx: Tx) -> str:
-        return tx.ids.text(_TYPE, refund.id)
-
-    typer.echo(f"{run_in_transaction(use)} of {format_amount(refund.money)}: {_STATUS[refund.status]}.")
+def _state(tx: Tx, refund: Refund) -> str:
+    return f"{tx.ids.text(_TYPE, refund.id)} of {format_amount(refund.money)}: {_STATUS[refund.status]}."

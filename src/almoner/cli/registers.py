@@ -11,10 +11,10 @@ from uuid import UUID
 import typer
 
 from almoner import settings
-from almoner.cli.access import print_table
 from almoner.cli.caller import administrator_lookup
-from almoner.cli.database import run_with_database
+from almoner.cli.database import in_transaction, run_with_database, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Fields, Part, Table, print_output
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.registers import flows as registers_flows
@@ -23,7 +23,6 @@ from almoner.nonprofits.registers.domain import (
     ImportProgress,
     ImportRefused,
     Load,
-    LoadDifference,
     LoadQuarantined,
     NumberDifference,
     SourceStatus,
@@ -106,7 +105,7 @@ def import_register(
         try:
             loaded = await load(database)
         except LoadQuarantined as refused:
-            _report_unread(refused.load, await _rejected(database, refused.load))
+            print_output(_unread_parts(refused.load, await _rejected(database, refused.load)))
             raise
         return loaded, await _rejected(database, loaded)
 
@@ -116,7 +115,7 @@ def import_register(
     finally:
         line.clear()
     _tell(loaded, time.monotonic() - started)
-    _report_unread(loaded, rejected)
+    print_output(_unread_parts(loaded, rejected))
 
 
 async def _rejected(database: Database, load: Load) -> _Rejected:
@@ -125,27 +124,29 @@ async def _rejected(database: Database, load: Load) -> _Rejected:
 
 
 @commands.command("show")
-def show_load(load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]) -> None:
+@in_transaction
+async def show_load(
+    tx: Tx, load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]
+) -> list[Part]:
     """Show what an import could not read.
 
     Lists the rejected rows, the ignored values, and the organisations that were left unchanged because of them.
     """
-
-    async def read(database: Database) -> tuple[Load, _Rejected]:
-        async with database.read() as tx:
-            named = tx.ids.parse(_LOAD, load)
-            found = await registers.find_load(tx, named) if named else None
-            if found is None:
-                raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
-            return found, await registers.list_rejected_rows(tx, found.id, _SHOWN)
-
-    found, rejected = run_with_database(read)
-    typer.echo(f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows")
-    _report_unread(found, rejected)
+    named = tx.ids.parse(_LOAD, load)
+    found = await registers.find_load(tx, named) if named else None
+    if found is None:
+        raise ImportRefused(f"there is no import {load!r}: see `almoner registers list`")
+    return [
+        f"{found.source}, data of {found.data_as_of:%Y-%m-%d}: {found.status}, {found.rows:,} rows",
+        *_unread_parts(found, await registers.list_rejected_rows(tx, found.id, _SHOWN)),
+    ]
 
 
 @commands.command("list")
-def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+@in_transaction
+async def list_registers(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
     """List imports, newest first.
 
     The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The added,
@@ -156,21 +157,12 @@ def list_registers(limit: Annotated[int, typer.Option(min=1, help="Maximum numbe
     numbers that are not clear enough to merge organisations. A source is unverified if its import format has never been
     tested on a real file. Requests that rely on it are always reviewed by a person.
     """
-
-    async def read(database: Database) -> tuple[Ids, list[Load], frozenset[str]]:
-        async with database.read() as tx:
-            return (
-                database.deployment.ids,
-                await registers.list_loads(tx, limit),
-                await registers.list_unverified_sources(tx),
-            )
-
-    ids, loads, unverified = run_with_database(read)
+    loads, unverified = await registers.list_loads(tx, limit), await registers.list_unverified_sources(tx)
     titles = (
         "import", "source", "status", "data of", "loaded at", "rows", "added", "changed", "minor", "removed",
         "rejected", "ignored", "kept", "ambiguous", "verified", "files",
     )  # fmt: skip
-    print_table(titles, (_row(ids, load, verified=load.source not in unverified) for load in loads))
+    return Table(titles, [_row(tx.ids, load, verified=load.source not in unverified) for load in loads])
 
 
 def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
@@ -203,33 +195,29 @@ def _row(ids: Ids, load: Load, *, verified: bool) -> tuple[object, ...]:
 
 
 @commands.command("status")
-def show_status() -> None:
+@in_transaction
+async def show_status(tx: Tx) -> list[Part]:
     """Show the data of each register and its age.
 
     Quarantined imports are listed too. A source is unverified if its import format has never been tested on a real
     file. Requests that rely on it are always reviewed by a person.
     """
-
-    async def read(database: Database) -> tuple[Ids, datetime, list[SourceStatus]]:
-        async with database.read() as tx:
-            return database.deployment.ids, tx.now, await registers.list_sources(tx)
-
-    ids, now, sources = run_with_database(read)
+    sources = await registers.list_sources(tx)
     titles = (
         "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last import", "quarantined",
         "verified",
     )  # fmt: skip
-    print_table(titles, (_standing(one, now) for one in sources))
+    parts: list[Part] = [Table(titles, [_standing(one, tx.now) for one in sources])]
     for one in sources:
         for load_id, at, reasons in one.quarantined:
-            typer.echo(f"\nIn quarantine since {iso_timestamp(at)}: {ids.text(_LOAD, load_id)} of {one.source}")
-            for reason in reasons:
-                typer.echo(f"  - {reason}")
+            parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.text(_LOAD, load_id)} of {one.source}")
+            parts += [f"  - {reason}" for reason in reasons]
     if any(one.quarantined for one in sources):
-        typer.echo(
-            "\nDownload these files again and import them. To import files of this register as they are, use "
+        parts.append(
+            "Download these files again and import them. To import files of this register as they are, use "
             "`import --force`."
         )
+    return parts
 
 
 def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
@@ -243,7 +231,9 @@ def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
 
 
 @commands.command("diff")
-def show_difference(
+@with_database
+async def show_difference(
+    database: Database,
     old: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`, or a date such as 2026-03-09.")],
     new: Annotated[str, typer.Argument(help="A later import of the same source, or a later date.")],
     source: Annotated[str | None, typer.Option(help="The source. Required if you compare dates.")] = None,
@@ -251,39 +241,36 @@ def show_difference(
         int,
         typer.Option(min=0, help="Maximum number of changed registration numbers to list, with organisation names."),
     ] = 0,
-) -> None:
+) -> list[Part]:
     """Compare two imports of a source, or two dates.
 
     Shows how many registration numbers were added, removed or changed. `moved` counts those that are now in another
     part of the register, such as another state. `minor` counts those for which only ignored columns changed. A table
     shows the number of changes in each column.
     """
-
-    async def read(database: Database) -> tuple[Load, Load, LoadDifference, list[NumberDifference]]:
-        async with database.snapshot() as tx:
-            one = await registers.resolve_load(tx, source, _named(tx, old))
-            other = await registers.resolve_load(tx, source, _named(tx, new))
-            own = REGISTER_SOURCES.get(one.source)
-            ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, one.source)
-            return one, other, *await registers.compare_loads(tx, one, other, ignored, rows)
-
-    before, after, difference, different = run_with_database(read)
-    typer.echo(f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}")
-    for name, count in (
+    async with database.snapshot() as tx:
+        before = await registers.resolve_load(tx, source, _named(tx, old))
+        after = await registers.resolve_load(tx, source, _named(tx, new))
+        own = REGISTER_SOURCES.get(before.source)
+        ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, before.source)
+        difference, different = await registers.compare_loads(tx, before, after, ignored, rows)
+    counts = (
         ("added", difference.came),
         ("removed", difference.removed),
         ("changed", difference.changed),
         ("  of these moved", difference.moved),
         ("  of these renamed", difference.renamed),
         ("minor", difference.ignored_changes),
-    ):
-        typer.echo(f"{name:<20}{count:>10,}")
+    )
+    parts: list[Part] = [
+        f"{before.source}: {before.data_as_of:%Y-%m-%d} to {after.data_as_of:%Y-%m-%d}",
+        Fields([(name, f"{count:,}") for name, count in counts]),
+    ]
     if difference.columns:
-        typer.echo()
-        print_table(("column", "numbers"), difference.columns.items())
+        parts.append(Table(("column", "numbers"), list(difference.columns.items())))
     if different:
-        typer.echo()
-        print_table(("number", "change", "from", "to", "name"), map(_different, different))
+        parts.append(Table(("number", "change", "from", "to", "name"), [_different(row) for row in different]))
+    return parts
 
 
 def _named(tx: Tx, given: str) -> UUID | datetime:
@@ -371,27 +358,27 @@ def _unread(load: Load) -> int:
     return sum(column["rows"] for column in load.unreadable_values.values())
 
 
-def _report_unread(load: Load, rejected: _Rejected) -> None:
-    """Print what could not be read, where, and what follows from it."""
-    for note in load.notes:
-        typer.echo(f"Note: {note}.")
+def _unread_parts(load: Load, rejected: _Rejected) -> list[Part]:
+    """What could not be read, where, and what follows from it."""
+    parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
-        typer.echo(f"Rejected {load.quarantined:,} rows that could not be read:")
+        parts.append(f"Rejected {load.quarantined:,} rows that could not be read:")
         for name, line, reason, content in rejected:
-            typer.echo(f"  {name} line {line}: {reason}{f' ({content})' if content else ''}")
+            parts.append(f"  {name} line {line}: {reason}{f' ({content})' if content else ''}")
         if load.quarantined > len(rejected):
-            typer.echo(f"  and {load.quarantined - len(rejected):,} more.")
+            parts.append(f"  and {load.quarantined - len(rejected):,} more.")
     if load.carried_over:
-        typer.echo(
+        parts.append(
             f"Kept {load.carried_over:,} registration numbers unchanged. Either their rows were rejected, or they are "
             "missing and may belong to a rejected row without a readable number. If no rejected row belongs to them, "
             "use --force."
         )
     if load.unreadable_values:
-        typer.echo(f"Ignored {_unread(load):,} values that could not be read:")
+        parts.append(f"Ignored {_unread(load):,} values that could not be read:")
     for column, found in sorted(load.unreadable_values.items(), key=lambda item: (-item[1]["rows"], item[0])):
         examples = "; ".join(f"{name} line {line}: {value}" for name, line, value in found["examples"])
-        typer.echo(f"  {column}: {found['rows']:,} ({examples})")
+        parts.append(f"  {column}: {found['rows']:,} ({examples})")
+    return parts
 
 
 def _tell(load: Load, seconds: float) -> None:

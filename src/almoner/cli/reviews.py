@@ -8,12 +8,13 @@ from uuid import UUID
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
-from almoner.cli.caller import Caller, Note, display_name_lookup, run_as_operator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup, operator_transaction
+from almoner.cli.database import with_database
+from almoner.cli.tables import Output, Table
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
-from almoner.platform.database.transactions import Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
@@ -28,7 +29,6 @@ from almoner.validation.decisions.reviews.domain import (
     Review,
     ReviewHistory,
     ReviewSubject,
-    Verdict,
 )
 from almoner.validation.decisions.reviews.service import ReviewView
 
@@ -41,25 +41,28 @@ _ROLE: Final = "reviewer"
 
 
 @commands.command("list")
-def list_reviews(
+@with_database
+async def list_reviews(
+    database: Database,
     kind: Annotated[Kind | None, typer.Option(help="Show only cases of this kind.")] = None,
     partner: Annotated[str | None, typer.Option(help="Show only this partner's cases.")] = None,
     mine: Annotated[bool, typer.Option("--mine", help="Show only cases that you have claimed.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List open cases, oldest first."""
+    if mine:
+        async with operator_transaction(database, _ROLE) as (tx, officer):
+            return await _open_cases(tx, kind, partner, officer.id, limit)
+    async with database.read() as tx:
+        return await _open_cases(tx, kind, partner, None, limit)
 
-    async def use(tx: Tx, officer: Caller | None) -> list[list[object]]:
-        partner_id = parse_id(tx, "partner", partner) if partner else None
-        found = await reviews.list_open_reviews(tx, Filters(kind, partner_id, officer.id if officer else None), limit)
-        by = await display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
-        return [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
 
-    async def anybody(tx: Tx) -> list[list[object]]:
-        return await use(tx, None)
-
-    rows = run_as_operator(_ROLE, use) if mine else run_in_transaction(anybody)
-    print_table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
+async def _open_cases(tx: Tx, kind: Kind | None, partner: str | None, claimant: str | None, limit: int) -> Table:
+    partner_id = parse_id(tx, "partner", partner) if partner else None
+    found = await reviews.list_open_reviews(tx, Filters(kind, partner_id, claimant), limit)
+    by = await display_name_lookup(tx, [one.claimant_at(tx.real_now) for one in found])
+    rows = [_row(tx, one, by(one.claimant_at(tx.real_now))) for one in found]
+    return Table(("subject", "kind", "partner", "reasons", "age", "claimed by", "until"), rows)
 
 
 def _row(tx: Tx, one: Review, holder: str | None) -> list[object]:
@@ -85,26 +88,18 @@ def _age(age: timedelta) -> str:
 
 
 @commands.command("show")
-def show_review(subject: SubjectId) -> None:
+@as_operator(_ROLE)
+async def show_review(tx: Tx, officer: Caller, subject: SubjectId) -> Output:
     """Claim a case for 15 minutes and show its evidence.
 
     Until the claim ends, nobody else can decide the case. To renew the claim, run this command again.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        kind, subject_id = _read(tx, subject)
-        with _there(subject):
-            looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
-        held = looked.claimed_by == officer.id
-        await officer.record_audit_entry(tx, looked.subject.partner_id, "review.shown", subject, held=held)
-        sections.extend(await _sections(tx, officer, looked))
-
-    sections: list[Section] = []
-    run_as_operator(_ROLE, use)
-    for number, (titles, rows) in enumerate(sections):
-        if number:
-            typer.echo()
-        print_table(titles, rows)
+    kind, subject_id = _read(tx, subject)
+    with _there(subject):
+        looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+    held = looked.claimed_by == officer.id
+    await officer.record_audit_entry(tx, looked.subject.partner_id, "review.shown", subject, held=held)
+    return [Table(titles, rows) for titles, rows in await _sections(tx, officer, looked)]
 
 
 Section = tuple[tuple[str, ...], list[list[object]]]
@@ -181,64 +176,54 @@ async def _decisions(tx: Tx, history: ReviewHistory) -> list[list[object]]:
 
 
 @commands.command("accept")
-def accept_review(subject: SubjectId, note: Note) -> None:
+@as_operator(_ROLE)
+async def accept_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
     """Accept a case that you have claimed."""
-    _decide(subject, "accepted", None, note)
+    partner_id = await _decide(tx, subject, Decision("accepted", None, officer.id, _reported(note)))
+    await officer.record_audit_entry(tx, partner_id, "review.accepted", subject)
+    return f"{subject} has been accepted."
 
 
 @commands.command("reject")
-def reject_review(subject: SubjectId, reason: Reason, note: Note) -> None:
+@as_operator(_ROLE)
+async def reject_review(tx: Tx, officer: Caller, subject: SubjectId, reason: Reason, note: Note) -> str:
     """Reject a case that you have claimed."""
-    _decide(subject, "rejected", reason, note)
+    partner_id = await _decide(tx, subject, Decision("rejected", reason, officer.id, _reported(note)))
+    await officer.record_audit_entry(tx, partner_id, "review.rejected", subject, reason=reason)
+    return f"{subject} has been rejected."
 
 
-def _decide(text: str, verdict: Verdict, reason: str | None, note: str) -> None:
-    reported = _reported(note)
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        kind, subject_id = _read(tx, text)
-        decision = Decision(verdict, reason, officer.id, reported)
-        with _there(text):
-            subject = await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)
-        if verdict == "accepted":
-            await officer.record_audit_entry(tx, subject.partner_id, "review.accepted", text)
-        else:
-            await officer.record_audit_entry(tx, subject.partner_id, "review.rejected", text, reason=reason)
-
-    run_as_operator(_ROLE, use)
-    typer.echo(f"{text} has been {verdict}.")
+async def _decide(tx: Tx, text: str, decision: Decision) -> UUID:
+    """Decide a case; the partner's UUID."""
+    kind, subject_id = _read(tx, text)
+    with _there(text):
+        return (await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)).partner_id
 
 
 @commands.command("reopen")
-def reopen_review(subject: SubjectId, note: Note) -> None:
+@as_operator(_ROLE)
+async def reopen_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
     """Reopen a watch list match that was decided."""
     reported = _reported(note)
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        kind, subject_id = _read(tx, subject)
-        with _there(subject):
-            reopened = await reviews.reopen_decision(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
-        await officer.record_audit_entry(tx, reopened.partner_id, "review.reopened", subject)
-
-    run_as_operator(_ROLE, use)
-    typer.echo(f"{subject} has been reopened.")
+    kind, subject_id = _read(tx, subject)
+    with _there(subject):
+        reopened = await reviews.reopen_decision(tx, REVIEW_HANDLERS[kind], subject_id, officer.id, reported)
+    await officer.record_audit_entry(tx, reopened.partner_id, "review.reopened", subject)
+    return f"{subject} has been reopened."
 
 
 @commands.command("release")
-def release_review(subject: SubjectId) -> None:
+@as_operator(_ROLE)
+async def release_review(tx: Tx, officer: Caller, subject: SubjectId) -> str:
     """Release a case that you have claimed.
 
     Other reviewers can then claim the case.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        kind, subject_id = _read(tx, subject)
-        with _there(subject):
-            released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
-        await officer.record_audit_entry(tx, released.partner_id, "review.released", subject)
-
-    run_as_operator(_ROLE, use)
-    typer.echo(f"{subject} has been released.")
+    kind, subject_id = _read(tx, subject)
+    with _there(subject):
+        released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
+    await officer.record_audit_entry(tx, released.partner_id, "review.released", subject)
+    return f"{subject} has been released."
 
 
 def _reported(note: str) -> str:

@@ -8,14 +8,14 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import print_table
 from almoner.cli.amounts import format_amount, format_decimal
-from almoner.cli.caller import Caller, Note, operator_transaction, run_as_operator
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
+from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Output, Part, Table
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
-from almoner.giving.accounting.settlements.domain import CurrencyTotal, LineKind, Settlement, UnbookedLine
+from almoner.giving.accounting.settlements.domain import LineKind, Settlement, UnbookedLine
 from almoner.giving.accounting.settlements.flows import COLUMNS, ImportProgress
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import UnreconciledItem
@@ -37,62 +37,60 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 
 
 @commands.command("import")
-def import_settlement(
+@with_database
+async def import_settlement(
+    database: Database,
     provider: Annotated[str, typer.Argument(help="The payment provider, such as stripe.")],
     file: Annotated[
         Path, typer.Argument(help=f"CSV file with the columns {', '.join(COLUMNS)}.", exists=True, dir_okay=False)
     ],
-) -> None:
+) -> Output:
     """Import the settlement report of a provider payout.
 
     Importing the same report again changes nothing.
     """
     content = file.read_bytes()
-    line = ProgressLine()
+    line, started = ProgressLine(), time.monotonic()
 
     def report(progress: ImportProgress) -> None:
         line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
 
-    async def use(database: Database) -> Settlement:
-        async with operator_transaction(database, "finance") as (_, officer):
-            pass  # refused before anything is booked
+    async with operator_transaction(database, "finance") as (_, officer):
+        pass  # refused before anything is booked
 
-        async def record(tx: Tx, settlement: Settlement) -> None:
-            reported = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
-            await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.imported", provider, **reported)
+    async def record(tx: Tx, settlement: Settlement) -> None:
+        reported = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}
+        await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.imported", provider, **reported)
 
-        return await settlements_flows.import_report(database, provider, content, report, record)
-
-    started = time.monotonic()
-    settlement = run_with_database(use)
+    settlement = await settlements_flows.import_report(database, provider, content, report, record)
     line.clear()
     pace = settlement.lines / max(time.monotonic() - started, 0.001)
-    typer.echo(
-        f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
-        f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "
-        f"net {format_decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
-        f"after fees of {format_decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
-    )
+    parts = [
+        (
+            f"{settlement.provider}'s report {settlement.reference} of {settlement.settled_on}: "
+            f"{settlement.lines:,} lines, {settlement.matched:,} booked, {settlement.exceptions:,} unmatched; "
+            f"net {format_decimal(settlement.net_minor, settlement.currency)} {settlement.currency} "
+            f"after fees of {format_decimal(settlement.fee_minor, settlement.currency)} ({pace:,.0f} rows/s)."
+        )
+    ]
     if settlement.exceptions:
-        typer.echo("See `almoner settlements unmatched`. Unmatched lines are tried again every night.")
+        parts.append("See `almoner settlements unmatched`. Unmatched lines are tried again every night.")
+    return parts
 
 
 @commands.command("list")
-def list_settlements(limit: Limit = 50) -> None:
+@in_transaction
+async def list_settlements(tx: Tx, limit: Limit = 50) -> Output:
     """List settlement reports, newest first."""
-
-    async def use(tx: Tx) -> tuple[list[Settlement], list[CurrencyTotal]]:
-        return await settlements.newest_settlements(tx, limit), await settlements.unbooked_sums(tx)
-
-    reports, unbooked = run_in_transaction(use)
     titles = ("provider", "reference", "settled on", "imported", "lines", "booked", "unmatched", "fees", "net")
-    print_table(titles, [_row(settlement) for settlement in reports])
-    for found in unbooked:
+    parts: list[Part] = [Table(titles, [_row(one) for one in await settlements.newest_settlements(tx, limit)])]
+    for found in await settlements.unbooked_sums(tx):
         net = f"{format_decimal(found.net_minor, found.currency)} {found.currency}"
-        typer.echo(
+        parts.append(
             f"{net} of {found.lines:,} unmatched lines reached the bank but is not booked: "
             "see `almoner settlements unmatched`."
         )
+    return parts
 
 
 def _row(found: Settlement) -> list[object]:
@@ -105,53 +103,51 @@ def _row(found: Settlement) -> list[object]:
 
 
 @commands.command("unmatched")
-def list_unmatched(limit: Limit = 200) -> None:
+@in_transaction
+async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
     """List report lines that do not match a payment."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)]
-
-    titles = ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in")
-    print_table(titles, run_in_transaction(use))
+    return Table(
+        ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in"),
+        [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)],
+    )
 
 
 @commands.command("unreconciled")
-def list_unreconciled(limit: Limit = 200) -> None:
+@in_transaction
+async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
     """List everything unreconciled, oldest first.
 
     Shows the lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
     shows the command for each line.
     """
-
-    async def use(tx: Tx) -> list[list[object]]:
-        return [_unreconciled(tx, one) for one in await bank_statements.unreconciled_items(tx, limit)]
-
-    print_table(("age", "kind", "source", "reference", "amount", "reason", "see"), run_in_transaction(use))
+    return Table(
+        ("age", "kind", "source", "reference", "amount", "reason", "see"),
+        [_unreconciled(tx, one) for one in await bank_statements.unreconciled_items(tx, limit)],
+    )
 
 
 @commands.command("dismiss")
-def dismiss_line(
+@as_operator("finance")
+async def dismiss_line(
+    tx: Tx,
+    officer: Caller,
     provider: Annotated[str, typer.Argument(help="The payment provider, from `almoner settlements unmatched`.")],
     reference: Annotated[str, typer.Argument(help="Reference of the settlement report.")],
     payment: Annotated[str, typer.Argument(help="The payment provider's ID for the payment.")],
     note: Note,
     kind: Annotated[LineKind, typer.Option(help="The kind of report line.")] = LineKind.PAYMENT,
     refund: Annotated[str, typer.Option(help="The refund ID in the report line, if there is one.")] = "",
-) -> None:
+) -> str:
     """Dismiss a report line that will never be booked.
 
     Use this, for example, for a line that the payment provider has reversed. No money moves.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        await settlements.clear_exception(
-            tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
-        )
-        line = {"reference": reference, "payment": payment, "kind": str(kind)}
-        await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
-
-    run_as_operator("finance", use)
-    typer.echo(f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved.")
+    await settlements.clear_exception(
+        tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
+    )
+    line = {"reference": reference, "payment": payment, "kind": str(kind)}
+    await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
+    return f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved."
 
 
 def _unreconciled(tx: Tx, one: UnreconciledItem) -> list[object]:

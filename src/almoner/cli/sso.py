@@ -8,13 +8,14 @@ import typer
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.sso import service as sso
-from almoner.access.sso.domain import DEFAULT_SCOPES, Provider, ProviderMetadata, ProviderSettings, SsoRefused
+from almoner.access.sso.domain import DEFAULT_SCOPES, Provider, ProviderSettings, SsoRefused
 from almoner.access.sso.service import identities
 from almoner.access.sso.service.oidc_flow import OidcFlow
 from almoner.cli.access import get_partner
-from almoner.cli.caller import Caller, run_as_administrator
-from almoner.cli.database import run_in_transaction, run_with_database
+from almoner.cli.caller import Caller, administrator_transaction, as_administrator
+from almoner.cli.database import in_transaction, with_database
 from almoner.cli.named_members import Member, get_member_id
+from almoner.cli.tables import Failure, Fields, Output
 from almoner.kit.text import to_one_line
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Tx
@@ -26,7 +27,9 @@ PartnerId = Annotated[str, typer.Argument(metavar="PARTNER", help="Partner ID, f
 
 
 @commands.command("set")
-def set_provider(
+@with_database
+async def set_provider(
+    database: Database,
     partner: PartnerId,
     name: Annotated[str, typer.Option(help="Name shown on the sign-in button, after `Continue with`.")],
     issuer: Annotated[str, typer.Option(help="Issuer, exactly as in the identity provider's metadata.")],
@@ -50,7 +53,7 @@ def set_provider(
     disabled: Annotated[
         bool, typer.Option("--disabled", help="Save the settings, but do not let members sign in with SSO.")
     ] = False,
-) -> None:
+) -> Output:
     """Set up SSO for a partner, or replace its settings.
 
     Enter the client secret when prompted, or pipe it to standard input.
@@ -70,81 +73,66 @@ def set_provider(
         creates_members,
         not disabled,
     )
-
-    async def use(tx: Tx, officer: Caller) -> tuple[Provider, str]:
+    async with administrator_transaction(database) as (tx, officer):
         scope = await get_partner(tx, partner)
-        return await sso.save_provider(tx, officer.audit_context, scope, wanted), sso.redirect_uri(tx, scope)
-
-    _show(*run_as_administrator(use))
+        provider = await sso.save_provider(tx, officer.audit_context, scope, wanted)
+        return _shown(provider, sso.redirect_uri(tx, scope))
 
 
 @commands.command("show")
-def show_provider(partner: PartnerId) -> None:
+@in_transaction
+async def show_provider(tx: Tx, partner: PartnerId) -> Output:
     """Show a partner's SSO settings and redirect URL."""
-
-    async def use(tx: Tx) -> tuple[Provider | None, str]:
-        scope = await get_partner(tx, partner)
-        return await sso.find(tx, scope), sso.redirect_uri(tx, scope)
-
-    _show(*run_in_transaction(use))
+    scope = await get_partner(tx, partner)
+    return _shown(await sso.find(tx, scope), sso.redirect_uri(tx, scope))
 
 
 @commands.command("test")
-def test_provider(partner: PartnerId) -> None:
+@with_database
+async def test_provider(database: Database, partner: PartnerId) -> Output:
     """Fetch and check the identity provider's metadata."""
-
-    async def use(database: Database) -> ProviderMetadata | SsoRefused:
-        async with database.read() as tx:
-            scope = await get_partner(tx, partner)
-        outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
-        try:
-            return await OidcFlow(database, outbound).fetch_metadata(scope)
-        except SsoRefused as refused:
-            return refused
-        finally:
-            await outbound.close()
-
-    found = run_with_database(use)
-    if isinstance(found, SsoRefused):
-        typer.echo(to_one_line(f"{found.text} {found.reported or ''}".strip()), err=True)
-        raise typer.Exit(1)
-    typer.echo(to_one_line(f"issuer          {found.issuer}"))
-    typer.echo(to_one_line(f"sign-in         {found.authorization_endpoint}"))
-    typer.echo(to_one_line(f"codes           {found.token_endpoint}"))
-    typer.echo(to_one_line(f"keys            {found.jwks_uri}"))
-    typer.echo("The provider's metadata is valid.")
+    async with database.read() as tx:
+        scope = await get_partner(tx, partner)
+    outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
+    try:
+        found = await OidcFlow(database, outbound).fetch_metadata(scope)
+    except SsoRefused as refused:
+        return Failure(f"{refused.text} {refused.reported or ''}".strip())
+    finally:
+        await outbound.close()
+    endpoints = [
+        ("issuer", found.issuer),
+        ("sign-in", found.authorization_endpoint),
+        ("codes", found.token_endpoint),
+        ("keys", found.jwks_uri),
+    ]
+    return [Fields(endpoints), "The provider's metadata is valid."]
 
 
 @commands.command("remove")
-def remove_provider(partner: PartnerId) -> None:
+@as_administrator
+async def remove_provider(tx: Tx, officer: Caller, partner: PartnerId) -> str:
     """Remove SSO for a partner.
 
     Members can no longer sign in with SSO, and roles granted by SSO are removed.
     """
-
-    async def use(tx: Tx, officer: Caller) -> None:
-        await sso.remove(tx, officer.audit_context, await get_partner(tx, partner))
-
-    run_as_administrator(use)
-    typer.echo("SSO has been removed.")
+    await sso.remove(tx, officer.audit_context, await get_partner(tx, partner))
+    return "SSO has been removed."
 
 
 @commands.command("unlink")
-def unlink_member(partner: PartnerId, member: Member) -> None:
+@as_administrator
+async def unlink_member(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
     """Unlink a member from the identity provider.
 
     The member can no longer sign in with SSO, and roles granted by SSO are removed.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        scope = await get_partner(tx, partner)
-        person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
-        issuers = [one.issuer for one in await identities.list_of_person(tx, person)]
-        await identities.unlink_accounts(tx, person, officer.audit_context)
-        gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
-        return f"{person.user_name} {gone}."
-
-    typer.echo(to_one_line(run_as_administrator(use)))
+    scope = await get_partner(tx, partner)
+    person = await people.get(tx, member_realm(scope), await get_member_id(tx, scope, member))
+    issuers = [one.issuer for one in await identities.list_of_person(tx, person)]
+    await identities.unlink_accounts(tx, person, officer.audit_context)
+    gone = f"can no longer sign in with {', '.join(issuers)}" if issuers else "is not linked to a provider"
+    return to_one_line(f"{person.user_name} {gone}.")
 
 
 def _secret() -> str:
@@ -160,7 +148,7 @@ def _pair(text: str) -> tuple[str, str]:
     return group.strip(), role.strip()
 
 
-def _show(provider: Provider | None, redirect: str) -> None:
+def _shown(provider: Provider | None, redirect: str) -> Fields:
     rows: list[tuple[str, object]] = [("redirect", redirect)]
     if provider is None:
         rows.append(("provider", "-"))
@@ -178,5 +166,4 @@ def _show(provider: Provider | None, redirect: str) -> None:
             ("enabled", "yes" if provider.enabled else "no"),
             ("changed", iso_timestamp(provider.updated_at)),
         ]
-    for title, value in rows:
-        typer.echo(to_one_line(f"{title:<12}  {value}"))
+    return Fields(rows)

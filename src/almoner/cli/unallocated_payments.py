@@ -4,10 +4,11 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.amounts import format_amount
-from almoner.cli.caller import Caller, display_name_lookup, run_as_operator
-from almoner.cli.database import run_in_transaction
+from almoner.cli.caller import Caller, as_operator, display_name_lookup
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Output, Table
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import (
     NOTE_LENGTH,
@@ -34,27 +35,26 @@ Note = Annotated[str, typer.Option(help="The reason for the decision.")]
 
 
 @commands.command("list")
-def list_unallocated_payments(
+@in_transaction
+async def list_unallocated_payments(
+    tx: Tx,
     every: Annotated[bool, typer.Option("--all", help="Include refunded, written-off and applied payments.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Output:
     """List unallocated payments, newest first.
 
     Shows why each payment is unallocated, when it will be refunded automatically (see docs/money-rules.md), and who
     made past decisions.
     """
-
-    async def use(tx: Tx) -> tuple[list[list[object]], list[list[object]]]:
-        found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
-        decided = await suspense.list_decisions(tx, [held.id for held in found])
-        by = await display_name_lookup(tx, [one.by for one in decided])
-        return [_row(tx, held) for held in found], [[*_decision(tx, one), by(one.by), one.note] for one in decided]
-
-    rows, decisions = run_in_transaction(use)
-    print_table(("payment", "since", "reason", "amount", "status", "automatic decision", "provider payment"), rows)
-    if decisions:
-        typer.echo()
-        print_table(("payment", "decided at", "decision", "refund", "by", "note"), decisions)
+    found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
+    decided = await suspense.list_decisions(tx, [held.id for held in found])
+    by = await display_name_lookup(tx, [one.by for one in decided])
+    titles = ("payment", "since", "reason", "amount", "status", "automatic decision", "provider payment")
+    parts = [Table(titles, [_row(tx, held) for held in found])]
+    if decided:
+        rows = [[*_decision(tx, one), by(one.by), one.note] for one in decided]
+        parts.append(Table(("payment", "decided at", "decision", "refund", "by", "note"), rows))
+    return parts
 
 
 def _row(tx: Tx, held: UnallocatedPayment) -> list[object]:
@@ -77,7 +77,10 @@ def _decision(tx: Tx, one: OfficerDecision) -> list[object]:
 
 
 @commands.command("refund")
-def refund(
+@as_operator("finance")
+async def refund(
+    tx: Tx,
+    officer: Caller,
     held: HeldId,
     note: Note,
     provider_refund: Annotated[
@@ -87,53 +90,46 @@ def refund(
             "The refund is then only recorded."
         ),
     ] = None,
-) -> None:
+) -> Output:
     """Refund the payer through the payment provider."""
     noted = _checked(note)
     if provider_refund is not None and not 1 <= len(provider_refund) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--provider-refund must be 1 to {_LONGEST_NAME} characters")
-
-    async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
-        held_id = parse_id(tx, _TYPE, held)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
-        if provider_refund is not None:
-            return await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
-        return await suspense.begin_refund(tx, held_id, noted, officer.id)
-
-    typer.echo(f"{held} is {_status(run_as_operator('finance', use))}.")
+    held_id = parse_id(tx, _TYPE, held)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.refunded", held, done_as=provider_refund)
+    if provider_refund is not None:
+        refunded = await suspense.record_manual_refund(tx, held_id, provider_refund, noted, officer.id)
+    else:
+        refunded = await suspense.begin_refund(tx, held_id, noted, officer.id)
+    return f"{held} is {_status(refunded)}."
 
 
 @commands.command("apply")
-def apply_to_donation(held: HeldId, note: Note) -> None:
+@as_operator("finance")
+async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Apply a bank transfer to its donation.
 
     Use this for a transfer that arrived late or for a different amount. The amount of the donation is changed to the
     amount received.
     """
     noted = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        held_id = parse_id(tx, _TYPE, held)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
-        return tx.ids.text("donation", (await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)).id)
-
-    typer.echo(f"{held} has been applied to {run_as_operator('finance', use)}.")
+    held_id = parse_id(tx, _TYPE, held)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
+    donation = await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)
+    return f"{held} has been applied to {tx.ids.text('donation', donation.id)}."
 
 
 @commands.command("write-off")
-def write_off(held: HeldId, note: Note) -> None:
+@as_operator("finance")
+async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Write off a payment that is not ours.
 
     Use this for a payment that was not meant for us. Nothing is refunded.
     """
     noted = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> UnallocatedPayment:
-        held_id = parse_id(tx, _TYPE, held)
-        await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
-        return await suspense.write_off(tx, held_id, noted, officer.id)
-
-    typer.echo(f"{held} is {_status(run_as_operator('finance', use))}.")
+    held_id = parse_id(tx, _TYPE, held)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
+    return f"{held} is {_status(await suspense.write_off(tx, held_id, noted, officer.id))}."
 
 
 def _checked(note: str) -> str:

@@ -5,17 +5,18 @@ from typing import Annotated, get_args
 
 import typer
 
-from almoner.cli.access import parse_id, print_table
+from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     ApprovedDecision,
     Caller,
     Note,
+    as_operator,
     display_name_lookup,
     ensure_independent_operator,
     require_approval,
-    run_as_operator,
 )
-from almoner.cli.database import run_in_transaction
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Output, Table
 from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from almoner.giving.disbursing.verifications import service as verifications
@@ -66,19 +67,19 @@ _MISSING: Mapping[CheckType, str] = {
 
 
 @commands.command("list")
-def list_verifications(
+@in_transaction
+async def list_verifications(
+    tx: Tx,
     status: Status = "pending",
     partner: Annotated[str | None, typer.Option(help="Show only this partner's verifications.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
-) -> None:
+) -> Table:
     """List verifications by status, newest first."""
-
-    async def use(tx: Tx) -> list[list[object]]:
-        scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
-        found = await verifications.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
-        return [await _row(tx, one) for one in found]
-
-    print_table(("verification", "organisation", "status", "registration", "expires"), run_in_transaction(use))
+    scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
+    found = await verifications.newest_verifications(tx, scope, VerificationFilters(status=status), limit)
+    return Table(
+        ("verification", "organisation", "status", "registration", "expires"), [await _row(tx, one) for one in found]
+    )
 
 
 async def _row(tx: Tx, one: Verification) -> list[object]:
@@ -88,42 +89,34 @@ async def _row(tx: Tx, one: Verification) -> list[object]:
 
 
 @commands.command("show")
-def show_verification(verification: VerificationId) -> None:
+@in_transaction
+async def show_verification(tx: Tx, verification: VerificationId) -> Output:
     """Show a verification's checks, flags and decisions."""
-
-    async def use(tx: Tx) -> tuple[Rows, ...]:
-        one = await _find(tx, verification)
-        organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
-        facts: list[list[object]] = [
-            ["verification", tx.ids.text(ID, one.id)],
-            ["partner", tx.ids.text("partner", one.partner_id)],
-            ["organisation", tx.ids.text("organisation", one.organisation_id)],
-            ["name", organisation.name],
-            ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
-            ["status", one.status],
-            ["rejection reason", one.rejection_reason],
-            ["created", iso_timestamp(one.created_at)],
-            ["expires", iso_timestamp_or_none(one.expires_at)],
-            ["processed", iso_timestamp_or_none(one.processed_at)],
-        ]
-        facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
-        facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining_checks) if one.is_live else None])
-        facts.append(["disbursements wait for", await _waits(tx, one)])
-        decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
-        return (
-            facts,
-            await _seen(tx, one),
-            await _asked(tx, one),
-            await _flagged(tx, await verifications.list_flags(tx, one.id)),
-            decided,
-        )
-
-    facts, *parts = run_in_transaction(use)
-    print_table(("field", "value"), facts)
-    for titles, rows in zip((_SEEN, _ASKED, _FLAGS, _DECIDED), parts, strict=True):
-        if rows:
-            typer.echo()
-            print_table(titles, rows)
+    one = await _find(tx, verification)
+    organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+    facts: list[list[object]] = [
+        ["verification", tx.ids.text(ID, one.id)],
+        ["partner", tx.ids.text("partner", one.partner_id)],
+        ["organisation", tx.ids.text("organisation", one.organisation_id)],
+        ["name", organisation.name],
+        ["register", f"{organisation.registry_name}, {organisation.registry_number}"],
+        ["status", one.status],
+        ["rejection reason", one.rejection_reason],
+        ["created", iso_timestamp(one.created_at)],
+        ["expires", iso_timestamp_or_none(one.expires_at)],
+        ["processed", iso_timestamp_or_none(one.processed_at)],
+    ]
+    facts += [[f"check {check}", one.checks[check]] for check in CHECKS]
+    facts.append(["missing", "; ".join(_MISSING[check] for check in one.remaining_checks) if one.is_live else None])
+    facts.append(["disbursements wait for", await _waits(tx, one)])
+    decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
+    parts = [
+        (_SEEN, await _seen(tx, one)),
+        (_ASKED, await _asked(tx, one)),
+        (_FLAGS, await _flagged(tx, await verifications.list_flags(tx, one.id))),
+        (_DECIDED, decided),
+    ]
+    return [Table(("field", "value"), facts), *(Table(titles, rows) for titles, rows in parts if rows)]
 
 
 async def _waits(tx: Tx, one: Verification) -> str | None:
@@ -168,34 +161,33 @@ async def _flagged(tx: Tx, flags: Sequence[Flag]) -> Rows:
 
 
 @commands.command("request-confirmation")
-def request_confirmation(
+@as_operator("reviewer")
+async def request_confirmation(
+    tx: Tx,
+    officer: Caller,
     verification: VerificationId,
     language: Annotated[
         str | None,
         typer.Option(help="Language of the email, such as de. Default: the language of the nonprofit's country."),
     ] = None,
-) -> None:
+) -> str:
     """Ask a nonprofit by email to confirm.
 
     We email the nonprofit a link to confirm that it wants to receive the donations. The email is sent to the address
     set with `almoner agents set-contact`.
     """
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        one = await _find(tx, verification)
-        known = await agents.find_official_contact(tx, one.organisation_id)
-        if known is None:
-            organisation = tx.ids.text("organisation", one.organisation_id)
-            raise InvalidState(
-                f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
-            )
-        asked = await organisation_confirmations.request_confirmation(
-            tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
+    one = await _find(tx, verification)
+    known = await agents.find_official_contact(tx, one.organisation_id)
+    if known is None:
+        organisation = tx.ids.text("organisation", one.organisation_id)
+        raise InvalidState(
+            f"no contact address is set: run `almoner agents set-contact {organisation} EMAIL --source ...`"
         )
-        await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
-        return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
-
-    typer.echo(run_as_operator("reviewer", use))
+    asked = await organisation_confirmations.request_confirmation(
+        tx, one.id, Contact(known.email, known.source), by=officer.id, language=_language(language)
+    )
+    await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
+    return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
 
 
 def _language(given: str | None) -> str | None:
@@ -224,55 +216,51 @@ async def _asked(tx: Tx, one: Verification) -> Rows:
 
 
 @commands.command("flags")
-def list_flags(limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50) -> None:
+@in_transaction
+async def list_flags(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
     """List flags that block disbursements.
 
     A flag is raised when something changes after it has been checked. Disbursements to the nonprofit are blocked until
     two reviewers have cleared each flag.
     """
-
-    async def use(tx: Tx) -> Rows:
-        rows: Rows = []
-        for flag in await verifications.list_open_flags(tx, limit):
-            one = await verifications.get(tx, ALL_PARTNERS, flag.verification_id)
-            organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
-            facts = (
-                organisation.shown_name,
-                flag.sentence,
-                "1 of 2" if flag.first else "0 of 2",
-                iso_timestamp(flag.raised_at),
-            )
-            rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
-        return rows
-
-    print_table(("flag", "verification", "organisation", "change", "reviewed", "raised"), run_in_transaction(use))
+    rows: Rows = []
+    for flag in await verifications.list_open_flags(tx, limit):
+        one = await verifications.get(tx, ALL_PARTNERS, flag.verification_id)
+        organisation = await organisations.get(tx, Partner(one.partner_id), one.organisation_id)
+        facts = (
+            organisation.shown_name,
+            flag.sentence,
+            "1 of 2" if flag.first else "0 of 2",
+            iso_timestamp(flag.raised_at),
+        )
+        rows.append([tx.ids.text(FLAG, flag.id), tx.ids.text(ID, one.id), *facts])
+    return Table(("flag", "verification", "organisation", "change", "reviewed", "raised"), rows)
 
 
 @commands.command("clear-flag")
-def clear_flag(flag: FlagId, note: Note) -> None:
+@as_operator("reviewer")
+async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Output:
     """Clear a flag that blocks disbursements.
 
     Two reviewers must each run this command and provide evidence.
     """
     reported = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> Flag:
-        try:
-            known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
-            await ensure_independent_operator(tx, officer, known.first.by if known.first else None)
-            looked = await verifications.review_flag(tx, known.id, note=reported, by=officer.id)
-        except NotFound:
-            raise typer.BadParameter(f"there is no flag {flag}") from None
-        one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
-        named_so = tx.ids.text(ID, one.id)
-        await officer.record_audit_entry(
-            tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status
-        )
-        return looked
-
-    lifted = run_as_operator("reviewer", use).status == "lifted"
+    try:
+        known = await verifications.get_flag(tx, parse_id(tx, FLAG, flag))
+        await ensure_independent_operator(tx, officer, known.first.by if known.first else None)
+        looked = await verifications.review_flag(tx, known.id, note=reported, by=officer.id)
+    except NotFound:
+        raise typer.BadParameter(f"there is no flag {flag}") from None
+    one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
+    named_so = tx.ids.text(ID, one.id)
+    await officer.record_audit_entry(
+        tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status
+    )
+    lifted = looked.status == "lifted"
     stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"
-    typer.echo(f"{flag} {stated}.")
+    return f"{flag} {stated}."
 
 
 async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
@@ -289,56 +277,47 @@ async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]
 
 
 @commands.command("approve")
-def approve_verification(verification: VerificationId, note: Note) -> None:
+@as_operator("reviewer")
+async def approve_verification(tx: Tx, officer: Caller, verification: VerificationId, note: Note) -> str:
     """Confirm all open checks and approve a verification.
 
     If two-person approval is on, as it is by default in production, two reviewers must each run this command.
     """
     reported = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        one = await _find(tx, verification)
-        named_so = tx.ids.text(ID, one.id)
-        seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
-        agreed = await require_approval(
-            tx, officer, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
-        )
-        if not isinstance(agreed, ApprovedDecision):
-            return agreed
-        evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
-        approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
-        return await _decided(tx, officer, approved, "verification.approved", people=agreed.decider_count)
-
-    typer.echo(run_as_operator("reviewer", use))
+    one = await _find(tx, verification)
+    named_so = tx.ids.text(ID, one.id)
+    seen = await verifications.fingerprint_for_approval(tx, ALL_PARTNERS, one.id)
+    agreed = await require_approval(
+        tx, officer, "reviewer", "verification.approve", named_so, seen, reported, one.partner_id
+    )
+    if not isinstance(agreed, ApprovedDecision):
+        return agreed
+    evidence = Evidence(agreed.by, agreed.note, *(agreed.second or ()))
+    approved = await verifications.approve(tx, ALL_PARTNERS, one.id, evidence)
+    return await _decided(tx, officer, approved, "verification.approved", people=agreed.decider_count)
 
 
 @commands.command("reject")
-def reject_verification(verification: VerificationId, reason: Reason, note: Note) -> None:
+@as_operator("reviewer")
+async def reject_verification(tx: Tx, officer: Caller, verification: VerificationId, reason: Reason, note: Note) -> str:
     """Reject a verification and tell the partner why."""
     reported = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        one = await _find(tx, verification)
-        rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, reported))
-        return await _decided(tx, officer, rejected, "verification.rejected")
-
-    typer.echo(run_as_operator("reviewer", use))
+    one = await _find(tx, verification)
+    rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, Evidence(officer.id, reported))
+    return await _decided(tx, officer, rejected, "verification.rejected")
 
 
 @commands.command("reopen")
-def reopen_verification(verification: VerificationId, note: Note) -> None:
+@as_operator("reviewer")
+async def reopen_verification(tx: Tx, officer: Caller, verification: VerificationId, note: Note) -> str:
     """Reopen a rejected or expired verification.
 
     All checks run again, and the verification expires after 30 days.
     """
     reported = _checked(note)
-
-    async def use(tx: Tx, officer: Caller) -> str:
-        one = await _find(tx, verification)
-        reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, reported))
-        return await _decided(tx, officer, reopened, "verification.reopened")
-
-    typer.echo(run_as_operator("reviewer", use))
+    one = await _find(tx, verification)
+    reopened = await verifications.reopen(tx, ALL_PARTNERS, one.id, Evidence(officer.id, reported))
+    return await _decided(tx, officer, reopened, "verification.reopened")
 
 
 async def _find(tx: Tx, verification: str) -> Verification:

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner.cli.access import print_table
 from almoner.cli.caller import administrator_lookup
-from almoner.cli.database import run_with_database
+from almoner.cli.database import run_with_database, with_database
 from almoner.cli.progress import ProgressLine
+from almoner.cli.tables import Part, Table
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
@@ -122,31 +122,27 @@ def retire_list(source: Source) -> None:
 
 
 @commands.command("status")
-def show_status() -> None:
+@with_database
+async def show_status(database: Database) -> list[Part]:
     """Show each list's version and last import.
 
     If no list of a category is loaded, screening never returns a clear result for that category. A list is unverified
     if its import format has never been tested on a real file.
     """
-
-    async def read(database: Database) -> tuple[list[WatchlistVersion], list[Load]]:
-        async with database.snapshot() as tx:
-            return await watchlists.list_versions(tx), await watchlists.list_refused_loads(tx)
-
-    versions, refused = run_with_database(read)
+    async with database.snapshot() as tx:
+        versions, refused = await watchlists.list_versions(tx), await watchlists.list_refused_loads(tx)
     titles = (
         "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
         "rejected", "verified", "licence",
     )  # fmt: skip
-    print_table(titles, map(_standing, versions))
+    parts: list[Part] = [Table(titles, [_standing(one) for one in versions])]
     for one in refused:
-        typer.echo(
-            f"\nRejected at {iso_timestamp(one.loaded_at)}: {one.list}, {' '.join(file.name for file in one.files)}"
-        )
-        for reason in one.reasons:
-            typer.echo(f"  - {reason}")
+        files = " ".join(file.name for file in one.files)
+        parts.append(f"Rejected at {iso_timestamp(one.loaded_at)}: {one.list}, {files}")
+        parts += [f"  - {reason}" for reason in one.reasons]
     if refused:
-        typer.echo("\nDownload these files again and import them, or import them as they are with `import --force`.")
+        parts.append("Download these files again and import them, or import them as they are with `import --force`.")
+    return parts
 
 
 async def load_sample(database: Database) -> None:

@@ -1,0 +1,110 @@
+"""What commands print: messages, tables and fields for people, or JSON for programs (``--json``)."""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import typer
+
+from almoner.kit.text import to_one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under titles."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+    def to_json(self) -> list[dict[str, object]]:
+        """An object for each row, keyed by the titles."""
+        keys = [_key(title) for title in self.titles]
+        return [dict(zip(keys, row, strict=True)) for row in self.rows]
+
+    def print(self) -> None:
+        """Columns as wide as their widest values; one line a value where the terminal is too narrow for a row."""
+        lines = [list(self.titles), *([_cell(cell) for cell in row] for row in self.rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self.titles))]
+        if self.rows and sum(widths) + 2 * (len(widths) - 1) > _terminal_width():
+            for number, row in enumerate(self.rows):
+                if number:
+                    typer.echo()
+                Fields(list(zip(self.titles, row, strict=True))).print()
+            return
+        for line in lines:
+            typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Named values of one thing."""
+
+    pairs: Sequence[tuple[str, object]]
+
+    def to_json(self) -> dict[str, object]:
+        """An object keyed by the names."""
+        return {_key(name): value for name, value in self.pairs}
+
+    def print(self) -> None:
+        """One line a value, the values below each other."""
+        width = max((len(name) for name, _ in self.pairs), default=0)
+        for name, value in self.pairs:
+            typer.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with a part of what was to be done: told on standard error, and the command's status is 1."""
+
+    message: str
+
+    def to_json(self) -> dict[str, object]:
+        """An object with the error alone."""
+        return {"error": self.message}
+
+    def print(self) -> None:
+        """One line on standard error."""
+        typer.echo(to_one_line(self.message), err=True)
+
+
+Part = str | Table | Fields | Failure
+Output = Part | Sequence[Part] | None
+"""What a command prints. A blank line parts tables from what follows them."""
+
+
+def print_output(output: Output, *, as_json: bool = False) -> None:
+    """Print the parts in their order; as JSON the value of the only part, or an array of all of them."""
+    parts: Sequence[Part] = () if output is None else (output,) if isinstance(output, Part) else output
+    if as_json:
+        values = [{"message": part} if isinstance(part, str) else part.to_json() for part in parts]
+        typer.echo(json.dumps(values[0] if len(values) == 1 else values, default=str, ensure_ascii=False, indent=2))
+    else:
+        for number, part in enumerate(parts):
+            if number and isinstance(parts[number - 1], Table):
+                typer.echo()
+            if isinstance(part, str):
+                typer.echo(part)
+            else:
+                part.print()
+    if any(isinstance(part, Failure) for part in parts):
+        raise typer.Exit(1)
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print one table."""
+    Table(titles, list(rows)).print()
+
+
+def _cell(value: object) -> str:
+    """A value on one line: what others have typed forges no rows and moves no cursor."""
+    return "-" if value is None else to_one_line(str(value))
+
+
+def _key(title: str) -> str:
+    return title.replace(" ", "_")
+
+
+def _terminal_width() -> float:
+    """Columns of the terminal; programs that read the output through a pipe get whole rows."""
+    return shutil.get_terminal_size((0, 0)).columns or float("inf")
