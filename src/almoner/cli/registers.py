@@ -258,8 +258,8 @@ async def show_difference(
         ("added", difference.came),
         ("removed", difference.removed),
         ("changed", difference.changed),
-        ("  of these moved", difference.moved),
-        ("  of these renamed", difference.renamed),
+        ("moved", difference.moved),
+        ("renamed", difference.renamed),
         ("minor", difference.ignored_changes),
     )
     parts: list[Part] = [
