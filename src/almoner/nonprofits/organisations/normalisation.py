@@ -1,11 +1,13 @@
 """Words of names and of queries, in one form: ASCII, lower case, accents and other scripts transliterated."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from anyascii import anyascii
+
+from almoner.kit import abbreviations
 
 _APOSTROPHES: Final = re.compile(r"['`\u2018\u2019\u02bc]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
@@ -41,37 +43,6 @@ INITIALS_LENGTHS: Final = range(3, 7)
 MIN_PREFIX_LENGTH: Final = 2
 """Letters from which on the last word of a query may be unfinished."""
 
-_ALIKE: Final = (
-    ("saint", "st", "ste"),
-    ("association", "assn", "assoc", "asso"),
-    ("national", "natl", "nat"),
-    ("international", "intl"),
-    ("center", "centre", "ctr", "cntr"),
-    ("foundation", "fdn", "fdtn", "fndn"),
-    ("university", "univ"),
-    ("society", "soc"),
-    ("organization", "organisation", "org"),
-    ("institute", "inst"),
-    ("department", "dept"),
-    ("government", "govt"),
-    ("brothers", "bros"),
-    ("mount", "mt"),
-    ("fort", "ft"),
-    ("committee", "cmte"),
-    ("community", "comm", "cmnty"),
-    ("american", "amer"),
-    ("washington", "wash"),
-    ("academy", "acad"),
-    ("medicine", "med"),
-    ("trust", "tr"),
-    ("federation", "fed"),
-    ("volunteer", "vol"),
-    ("district", "dist"),
-    ("hospital", "hosp"),
-)
-_ALTERNATIVES: Final[Mapping[str, tuple[str, ...]]] = {word: group for group in _ALIKE for word in group}
-_CANONICAL: Final[Mapping[str, str]] = {word: group[0] for group in _ALIKE for word in group}
-
 
 def split_words(text: str) -> list[str]:
     """``Crédit & Co. (O'Brien)`` -> ``credit and co obrien``, ``Y.M.C.A.`` -> ``ymca``, ``4-H`` -> ``4h``.
@@ -101,12 +72,7 @@ def extract_search_terms(text: str) -> tuple[str, ...]:
 
 def canonical_words(words: Iterable[str]) -> list[str]:
     """Words with one spelling for those that have several, to compare names by."""
-    return [_CANONICAL.get(word, word) for word in words]
-
-
-def alternative_spellings(word: str) -> tuple[str, ...]:
-    """The other spellings of a word."""
-    return tuple(other for other in _ALTERNATIVES.get(word, ()) if other != word)
+    return [abbreviations.expand(word) for word in words]
 
 
 def _truncate_words(found: Iterable[str]) -> Iterator[str]:

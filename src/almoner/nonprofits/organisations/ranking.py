@@ -8,6 +8,7 @@ from uuid import UUID
 
 from rapidfuzz import fuzz
 
+from almoner.kit import abbreviations
 from almoner.nonprofits.organisations.normalisation import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, canonical_words
 
 MIN_WHOLE_SIMILARITY: Final = 65
@@ -167,11 +168,11 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
     missing = [word for word in query.needed if word not in reported]
     if not missing:
         return ()
-    held = {*reported, *canonical_words(reported)}
+    held = {*reported, *(word for one in reported for word in abbreviations.WORDS.get(one, ()))}
     return tuple(
         word
         for word in missing
-        if canonical_words([word])[0] not in held
+        if held.isdisjoint((word, *abbreviations.WORDS.get(word, ())))
         and not (word == query.unfinished and any(one.startswith(word) for one in reported))
     )
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from almoner.kit import abbreviations
 from almoner.nonprofits.organisations.normalisation import (
     INITIALS_LENGTHS,
     STOP_WORDS,
     SearchQuery,
-    alternative_spellings,
 )
 
 WordCount = tuple[str, int]
@@ -120,7 +120,7 @@ def words_to_look_up(query: SearchQuery) -> list[str]:
     joined = ["".join(pair) for pair in pairwise(query.words)]
     return list(
         dict.fromkeys(
-            [*query.needed, *(other for word in query.needed for other in alternative_spellings(word)), *joined]
+            [*query.needed, *(other for word in query.needed for other in abbreviations.other_spellings(word)), *joined]
         )
     )
 
@@ -181,7 +181,7 @@ def build_query_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful:
 
 
 def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doubtful: bool) -> QueryTerm:
-    typed = [word, *(other for other in alternative_spellings(word) if other in matched.known)]
+    typed = [word, *(other for other in abbreviations.other_spellings(word) if other in matched.known)]
     weight, begins = sum(matched.known.get(one, 0) for one in typed), False
     if word == query.prefix and matched.completions:
         weight, begins = max(weight, sum(count for _, count in matched.completions)), True

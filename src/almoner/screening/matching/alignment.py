@@ -6,6 +6,7 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key
@@ -90,6 +91,7 @@ class WordAligner:
     def align(self) -> list[AlignedWords]:
         """All pairs."""
         self._same()
+        self._match_abbreviated()
         self._match_repeated()
         self._cut()
         if self.left and self.right:
@@ -113,6 +115,15 @@ class WordAligner:
         self.pairs += [("same", 1.0, (place,), (other,)) for place, other in same.items()]
         self.left = [place for place in self.left if place not in same]
         self.right = [place for place in self.right if place not in other_words]
+
+    def _match_abbreviated(self) -> None:
+        """A word and what it may be short for: COMM is of a community as well as of a committee."""
+        for place in tuple(self.left):
+            word = self._asked.words[place]
+            for other in self.right:
+                if abbreviations.may_be_same_word(word, self._listed.words[other]):
+                    self._pair_words("same", 1.0, (place,), (other,))
+                    break
 
     def _cut(self) -> None:
         """One side was cut off in a word, or behind OF: what the other has from there on is not missing.

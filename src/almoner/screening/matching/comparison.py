@@ -17,8 +17,10 @@ _OTHER_SIDE: Final[dict[Finding, Finding]] = {"asked_only": "listed_only", "list
 _COST_OF_LETTERS: Final = 2.0
 _REPLACED: Final = 0.5
 _OTHER_FORM: Final = 0.75
-_STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP"))
+_STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP", "FOUNDATION", "ASSOCIATION"))
 """Kinds of legal form that do not turn into each other by carelessness."""
+_SAYS_THE_SAME: Final = {"FOUNDATION": "foundation", "ASSOCIATION": "association", "CO": "county"}
+"""What a legal form may be in the other name, as an English word or unshortened: STICHTING X and X FOUNDATION."""
 _BESIDE: Final = 0.8
 """The most that names may have of which one is of a body beside the other: a school and its foundation."""
 
@@ -68,6 +70,12 @@ def _identical_likeness(asked: PreparedName, listed: PreparedName, same: ScorePa
     return NameLikeness(1.0 + sum(part.points for part in capped), (same, *capped), (), asked.name, listed.name)
 
 
+def _is_same(asked: PreparedName, listed: PreparedName) -> bool:
+    if asked.joined == listed.joined or asked.whole == listed.whole:
+        return True
+    return (asked.bare != "" and asked.bare == listed.joined) or (listed.bare != "" and listed.bare == asked.joined)
+
+
 def _letter_similarity(asked: PreparedName, listed: PreparedName) -> float:
     """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters.
 
@@ -82,10 +90,30 @@ def compare_names(asked: PreparedName, listed: PreparedName, *, loose: bool = Fa
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     """
+    if asked.forms != listed.forms:
+        asked, listed = _without_translated_form(asked, listed), _without_translated_form(listed, asked)
     if asked.joined <= listed.joined:
         return _compare(asked, listed, loose=loose)
     turned = _compare(listed, asked, loose=loose)
     return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=asked.name, listed=listed.name)
+
+
+def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
+    """The name without a last word that says what the legal form of the other one does."""
+    same = {_SAYS_THE_SAME[kind] for kind in other.forms - name.forms if kind in _SAYS_THE_SAME}
+    if len(name.words) < 2 or name.words[-1] not in same:
+        return name
+    last = name.words[-1]
+    return replace(
+        name,
+        words=name.words[:-1],
+        weights=name.weights[:-1],
+        kinds=name.kinds[:-1],
+        joined=name.joined.removesuffix(last),
+        whole=name.whole.removesuffix(last),
+        total=name.total - name.weights[-1],
+        bare="",
+    )
 
 
 def _swap_sides(part: ScorePart) -> ScorePart:
@@ -96,7 +124,7 @@ def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameL
     total = asked.total + listed.total
     if not total:
         return NameLikeness(0.0, (), (), asked.name, listed.name)
-    if asked.joined == listed.joined or asked.whole == listed.whole:
+    if _is_same(asked, listed):
         return _identical_likeness(asked, listed, ScorePart("same", 1.0, asked.joined, listed.joined))
     alignment = WordAligner(asked, listed, loose=loose)
     parts = []

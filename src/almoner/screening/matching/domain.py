@@ -73,7 +73,7 @@ class PreparedName:
 
     ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
     file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``acronyms`` are those of its
-    words that are the initials of others.
+    words that are the initials of others, ``bare`` is ``joined`` without a word that may be a legal form.
     """
 
     name: str
@@ -87,6 +87,7 @@ class PreparedName:
     bearers: int
     open: bool
     acronyms: tuple[str, ...]
+    bare: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from almoner.kit import abbreviations
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PreparedName
 from almoner.screening.matching.spelling import consonant_key
@@ -126,7 +127,8 @@ class NameIndex:
         similar = self._similar[loose]
         found = similar.get(word)
         if found is None:
-            near = (other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose))
+            near = {other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose)}
+            near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
             found = (*((word,) if word in self._postings else ()), *sorted(near))
             if len(similar) < _REMEMBERED:
                 similar[word] = found

@@ -8,6 +8,7 @@ from importlib.resources import files
 from math import log
 from typing import Final
 
+from almoner.screening.matching.nonprofit_forms import latin_forms
 from almoner.screening.matching.spelling import normalise_text
 
 _DATA: Final = files("almoner.screening.matching") / "data"
@@ -62,12 +63,26 @@ def name_frequencies() -> WordFrequencies:
 
 
 @cache
-def legal_forms() -> Mapping[tuple[str, ...], str]:
-    """Words of a legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
-    found = {}
-    for line in _data_lines("legal_forms.tsv"):
-        form, _, kind = line.partition("\t")
-        found[tuple(form.split())] = kind
+def company_forms() -> Mapping[tuple[str, ...], str]:
+    """Words of a legal form of companies -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
+    lines = (line.partition("\t") for line in _data_lines("legal_forms.tsv"))
+    return {tuple(form.split()): kind for form, _, kind in lines}
+
+
+@cache
+def legal_forms() -> Mapping[tuple[str, ...], frozenset[str]]:
+    """Words of a legal form -> its kinds: (``sa``,) -> ``JSC`` and, in Estonia, ``FOUNDATION``."""
+    found: dict[tuple[str, ...], frozenset[str]] = {}
+    for form in latin_forms():
+        if not form.doubtful:
+            found[form.words] = found.get(form.words, frozenset()) | {form.kind}
+    for words, kind in company_forms().items():
+        # A table of companies says of a nonprofit's form only that it is one.
+        own = frozenset() if words in found and kind == "NGO" else frozenset((kind,))
+        found[words] = found.get(words, frozenset()) | own
+    for form in latin_forms():
+        if form.words in found:
+            found[form.words] |= {form.kind}
     return found
 
 
@@ -91,12 +106,6 @@ def place_spellings() -> dict[tuple[str, ...], str]:
 def _load_spellings(name: str) -> Mapping[str, str]:
     lines = (line.split(":") for line in _data_lines(name))
     return {spelling: word for word, spellings in lines for spelling in spellings.split()}
-
-
-@cache
-def name_abbreviations() -> Mapping[str, str]:
-    """Other spellings of words in names -> the word: ``natl`` -> ``national``."""
-    return _load_spellings("abbreviations.txt")
 
 
 @cache

@@ -9,8 +9,10 @@ from typing import Final, NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
+from almoner.screening.matching.nonprofit_forms import strip_doubtful_form, strip_native_forms
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
@@ -58,7 +60,7 @@ _LEGAL_BESIDE: Final = frozenset("limited company open closed public private cor
 _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _OF_SEVERAL: Final = 3
-_LONGEST_FORM: Final = 7
+_LONGEST_FORM: Final = 9
 _NUMBER: Final = 0.9
 _WORN: Final = 0.55
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
@@ -70,12 +72,16 @@ _MOST_WORDS: Final = 60
 
 
 class NameTokens(NamedTuple):
-    """Words that name, the kinds of legal forms around them, all words but those without a blank, and as written."""
+    """Words that name, the kinds of legal forms around them, all words but those without a blank, and as written.
+
+    ``bare`` are the words that name without one that may be a legal form; "" where there is none.
+    """
 
     words: tuple[str, ...]
     forms: frozenset[str]
     whole: str
     written: str
+    bare: str = ""
 
 
 @lru_cache(maxsize=1)
@@ -85,23 +91,23 @@ def _form_edges() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
 
 
-def _strip_form(words: list[str]) -> tuple[list[str], str | None]:
-    """The words without the longest legal form at one of their ends, and its kind."""
+def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
+    """The words without the longest legal form at one of their ends, and its kinds."""
     known = tables.legal_forms()
     firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
     for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1) if begins or ends else ():
-        if ends and (kind := known.get(tuple(words[-length:]))):
-            return words[:-length], kind
-        if begins and (kind := known.get(tuple(words[:length]))):
-            return words[length:], kind
+        if ends and (kinds := known.get(tuple(words[-length:]))):
+            return words[:-length], kinds
+        if begins and (kinds := known.get(tuple(words[:length]))):
+            return words[length:], kinds
     return words, None
 
 
 @lru_cache(maxsize=1)
 def _legal_form_words() -> tuple[str, ...]:
     """Words of several legal forms that are long enough to be known again with a slip in them."""
-    counts = Counter(word for form in tables.legal_forms() for word in form if len(word) >= _LONG_LEGAL)
+    counts = Counter(word for form in tables.company_forms() for word in form if len(word) >= _LONG_LEGAL)
     return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
 
 
@@ -119,26 +125,26 @@ def _corrected_form_word(word: str) -> str:
     return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=typos) or (word,))[0]
 
 
-def _strip_misspelt_form(words: list[str]) -> tuple[list[str], str | None]:
+def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
     """As ``_strip_form``, of words that are mended."""
     repaired = [_corrected_form_word(word) for word in words]
     if repaired == words:
         return words, None
-    rest, kind = _strip_form(repaired)
-    return words[: len(rest)] if rest == repaired[: len(rest)] else words[-len(rest) :], kind
+    rest, kinds = _strip_form(repaired)
+    return words[: len(rest)] if rest == repaired[: len(rest)] else words[-len(rest) :], kinds
 
 
 def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
     """Legal forms at both ends are taken off as long as something is left."""
     while len(words) > 1:
-        words, kind = _strip_form(words)
-        if not kind:
-            words, kind = _strip_misspelt_form(words)
-        if kind:
-            forms.add(kind)
+        words, kinds = _strip_form(words)
+        if not kinds:
+            words, kinds = _strip_misspelt_form(words)
+        if kinds:
+            forms |= kinds
         if len(words) > 1 and words[-1] in ("the", "and"):
             words = words[:-1]
-        elif not kind:
+        elif not kinds:
             break
     return words
 
@@ -192,17 +198,33 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
 def tokenise_name(name: str) -> NameTokens:
     """The words of a name in one spelling."""
     forms: set[str] = set()
-    written = normalise_text(name[:_LONGEST])[:_LONGEST].rstrip()
+    name = name[:_LONGEST]
+    if not name.isascii():
+        name, kinds = strip_native_forms(name)
+        forms |= kinds
+    written = normalise_text(name)[:_LONGEST].rstrip()
     words = _strip_legal_forms(normalise_numerals(written).split()[:_MOST_WORDS], forms)
     words = _remove_legal_words(words, beside=bool(forms))
     if not words:
         return NameTokens((), frozenset(forms), "", written)
     words = _join_phrases(convert_number_words(words))
-    words = [words[0], *(word for word in words[1:] if word not in _EVERYWHERE)]
-    short = tables.name_abbreviations()
+    words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
+    bare = strip_doubtful_form(words)
+    return NameTokens(
+        _spell(words), frozenset(forms), "".join(words), written, "" if bare is None else "".join(_spell(bare))
+    )
+
+
+def _is_form_inside(words: Sequence[str], place: int) -> bool:
+    """Whether a word behind the first is a legal form. CO between others may be a county: BUTLER CO HISTORICAL SOC."""
+    inside = 0 < place < len(words) - 1 and words[place - 1] != "and" and words[place + 1] not in _EVERYWHERE
+    return words[place] in _EVERYWHERE and not (inside and words[place] in abbreviations.WORDS)
+
+
+def _spell(words: Sequence[str]) -> tuple[str, ...]:
+    """The strong words, each in one spelling."""
     strong = [word for word in words if word not in STOP_WORDS] or words
-    named = tuple(short.get(word, _DIRECTIONS.get(word, word)) for word in strong)
-    return NameTokens(named, frozenset(forms), "".join(words), written)
+    return tuple(_DIRECTIONS.get(word) or abbreviations.expand(word) for word in strong)
 
 
 def _kind(word: str) -> Kind:
@@ -221,7 +243,9 @@ def _place_words() -> frozenset[str]:
 @lru_cache(maxsize=65_536)
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
-    weight = tables.word_frequencies().rarity_weight(word)
+    frequencies = tables.word_frequencies()
+    likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.of.get(one, 0))
+    weight = frequencies.rarity_weight(likely)
     if kind in ("number", "year"):
         weight = max(weight, _NUMBER)
     elif kind in ("direction", "place"):
@@ -245,7 +269,7 @@ def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
 
 def prepare_name(name: str) -> PreparedName:
     """Reads a name."""
-    words, forms, whole, written = tokenise_name(name)
+    words, forms, whole, written, bare = tokenise_name(name)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:
@@ -262,4 +286,5 @@ def prepare_name(name: str) -> PreparedName:
         tables.name_frequencies().of.get(" ".join(words), 0),
         written.endswith(_OPEN),
         _acronyms(written.split(), words),
+        bare,
     )
