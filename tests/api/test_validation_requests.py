@@ -82,9 +82,27 @@ async def test_a_registry_is_named_by_its_id_code_or_name(service: Service, api:
     assert (await refused(api, registryName="CCEW"))[:2] == (400, "validation_request/registry_not_found")
     status, code, reasons = await refused(api, registryName="The Guild", countryCode="GBR")
     assert (status, code) == (400, "validation_request/registry_not_found")
-    assert reasons == [
-        "body.registryName 'The Guild' is the id, code or name of no registry of GBR, which has CCEW, CCNI, HMRC, OSCR"
-    ]
+    (reason,) = reasons
+    assert reason == (
+        "body.registryName 'The Guild' is the id, code or name of no registry of GBR, which has "
+        "Charity Commission for England and Wales (CCEW), Charity Commission for Northern Ireland (CCNI), "
+        "HM Revenue and Customs (HMRC), Office of the Scottish Charity Regulator (OSCR)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("country", "name", "number"),
+    [
+        ("USA", "The Internal Revenue Service (IRS)", "53-0196605"),
+        ("USA", "US-EIN", "53-0196605"),
+        ("GBR", "the Charity Commission", "NIC100019"),
+        ("GBR", "GB-SC", "SC042386"),
+        ("DEU", "Zuwendungsempfaengerregister", "RA000220-VR8726"),
+    ],
+)
+async def test_registries_are_understood_by_other_names_d7(api: Client, country: str, name: str, number: str) -> None:
+    made = await requested(api, registryName=name, registryId=number, countryCode=country)
+    assert (made["registryName"], made["registryId"]) == (name, number)
 
 
 @pytest.mark.parametrize(

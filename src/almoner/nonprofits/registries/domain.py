@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from almoner.nonprofits.registries import spellings
 from almoner.nonprofits.registries.identifiers import IdentifierCheck, Verdict, check_identifier
 from almoner.nonprofits.registries.number_formats import (
     NUMBER_FORMATS,
@@ -30,8 +31,8 @@ __all__ = [
     "Registry",
     "Verdict",
     "check_identifier",
+    "distance_of_name",
     "format_registry_number",
-    "has_code_or_name",
     "has_known_number_format",
     "missing_parts",
     "parse_number_key",
@@ -129,7 +130,14 @@ def has_known_number_format(code: str) -> bool:
     return code in NUMBER_FORMATS
 
 
-def has_code_or_name(registry: Registry, text: str) -> bool:
-    """Whether the text is the registry's code or one of its names, in any case."""
-    folded = text.strip().casefold()
-    return folded in {registry.code.casefold(), registry.name.casefold(), registry.english_name.casefold()}
+def distance_of_name(registry: Registry, text: str) -> int | None:
+    """How far a text is from being the registry's code or one of its names: 0 for very near, None for not at all."""
+    if text.strip().casefold() in {
+        registry.code.casefold(),
+        registry.name.casefold(),
+        registry.english_name.casefold(),
+    }:
+        return -1
+    return spellings.distance_of_name(
+        text, registry.code, (registry.code, registry.name, registry.english_name), registry.country_code
+    )

@@ -44,11 +44,18 @@ async def list_country_codes(tx: Tx) -> set[str]:
 
 
 async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
-    """The registries whose id, code or name the text is, in one country or in all."""
+    """The registries that a text means, by their id, code or a name, in one country or in all.
+
+    Those that are nearest to the text: several where it does not tell which, such as "Charity Commission".
+    """
     registry_id = tx.ids.parse("registry", text)
-    return [
-        registry
-        for registry in await store.list_all(tx, ALL_PARTNERS)
-        if (country_code is None or registry.country_code == country_code)
-        and (registry.id == registry_id or domain.has_code_or_name(registry, text))
+    there_are = [
+        one
+        for one in await store.list_all(tx, ALL_PARTNERS)
+        if country_code is None or one.country_code == country_code
     ]
+    if registry_id is not None:
+        return [one for one in there_are if one.id == registry_id]
+    distances = [(distance, one) for one in there_are if (distance := domain.distance_of_name(one, text)) is not None]
+    nearest = min((distance for distance, _ in distances), default=None)
+    return [one for distance, one in distances if distance == nearest]

@@ -59,20 +59,26 @@ async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Validatio
 
 
 async def _identify_registry(tx: Tx, asked: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
-    """The registry that is named, and its check of the identifier: of several the first that could have given it."""
+    """The registry that is named, and its check of the identifier.
+
+    Of several it is the one that lists the number, else the first that could have given it.
+    """
     named = await registries.list_matching(tx, asked.registry_name, asked.country_code)
     if not named:
-        there_are = ", ".join(one.code for one in await registries.list_by_country(tx, asked.country_code)) or "none"
+        known = [f"{one.english_name} ({one.code})" for one in await registries.list_by_country(tx, asked.country_code)]
         raise RegistryNotFound(
             f"body.registryName '{asked.registry_name[:100]}' is the id, code or name of no registry of "
-            f"{asked.country_code}, which has {there_are}"
+            f"{asked.country_code}, which has {', '.join(known) or 'none'}"
         )
     checked = [
         (registry, registries_domain.check_identifier(registry.code, asked.registry_number)) for registry in named
     ]
-    for registry, check in checked:
-        if check.key is not None:
+    possible = [(registry, check) for registry, check in checked if check.key is not None]
+    for registry, check in possible if len(possible) > 1 else ():
+        if check.key and await organisations.find_record_by_number(tx, registry.id, check.key):
             return registry, check
+    if possible:
+        return possible[0]
     check = checked[0][1]
     raise InvalidRegistryId(f"body.registryId is {check.verdict}: {check.reason}", *check.hints)
 

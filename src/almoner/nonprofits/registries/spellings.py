@@ -1,0 +1,212 @@
+"""What people call a registry: its names in its own languages, former ones, acronyms, its files, org-id prefixes.
+
+A text is read without accents, case, punctuation, articles and small words; then without what stands in brackets, in
+parts, and without words such as REGISTER or the country at its ends. What is nearest to the text as written counts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+_NAMES: Final[Mapping[str, str]] = {
+    "IRS": """
+        US-EIN | EIN | TIN | Employer Identification Number | federal tax ID | tax ID
+        Department of the Treasury Internal Revenue Service | US Treasury | Bureau of Internal Revenue
+        Servicio de Impuestos Internos | Servicio de Rentas Internas | IRS TEGE | TEGE | TE/GE
+        Tax Exempt and Government Entities | Exempt Organizations Business Master File | Business Master File
+        EO BMF | IRS BMF | BMF | IRS Exempt Organizations | Tax Exempt Organization Search | TEOS | IRS TEOS
+        Publication 78 | Pub 78 | IRS Publication 78 | IRS 501(c)(3) | 501(c)(3)
+    """,
+    "CCEW": """
+        GB-CHC | GB-CC | Charity Commission | CCEW | CC | Comisiwn Elusennau | Y Comisiwn Elusennau
+        Comisiwn Elusennau Cymru a Lloegr | Comisiwn Elusennau Lloegr a Chymru | Charity Commissioners
+        Charity Commissioners for England and Wales | Charity Commission of England | Charity Commission Wales
+        register of charities | charity register | register of charities for England and Wales | charity number
+        England and Wales | Central Register of Charities | charity regulator | registered charity
+    """,
+    "OSCR": """
+        GB-SC | Scottish Charity Regulator | Scottish Charity Register | Scottish register of charities
+        Charity Regulator Scotland | Oifis Riaghladair Carthannais na h-Alba | Riaghladair Carthannais na h-Alba
+        Oifis Riaghladair Charthannas na h-Alba | Scottish Charities Office | Scotland | Scottish charity number
+        register of charities | charity register | charity number | charity regulator | registered charity
+        Charity Commission Scotland | Charity Commission for Scotland
+    """,
+    "CCNI": """
+        GB-NIC | Charity Commission NI | Charity Commission for NI | Northern Ireland Charity Commission | NICC
+        Coimisiún Carthanachta Thuaisceart Éireann | Coimisiún na gCarthanachtaí do Thuaisceart Éireann
+        Charity Commission of Northern Ireland | Northern Ireland | register of charities Northern Ireland
+        NI charity number | Charity Commission | register of charities | charity register | charity number
+        charity regulator | registered charity | Tha Cherity Commission fur Norlin Airlann
+    """,
+    "HMRC": """
+        GB-REV | HMRC | HM Revenue & Customs | Her Majesty's Revenue and Customs | His Majesty's Revenue and Customs
+        HMRC Charities | HM Revenue and Customs Charities | Inland Revenue | HM Inland Revenue | Revenue and Customs
+        Board of Inland Revenue | Cyllid a Thollau EF | Cyllid a Thollau EM | Cyllid a Thollau Ei Fawrhydi
+        Cyllid a Thollau Ei Mawrhydi | CThEF | CThEM | Gift Aid number | HMRC charity number | Inland Revenue number
+    """,
+    "ACNC": """
+        AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR | ACNC charity register
+        Australian charity register | charity register | Australian Charities and Not-for-profits Commission register
+        Australian Charities & Not-for-profit Commission | Charities and Not-for-profits Commission
+        Australian Taxation Office | ATO
+    """,
+    "CRA": """
+        CA-CRA_ACR | CA-CRA | ARC | Agence du revenu du Canada | Revenue Canada | Revenu Canada | Revenue Agency
+        Canada Customs and Revenue Agency | CCRA | Agence des douanes et du revenu du Canada | ADRC
+        Charities Directorate | CRA Charities Directorate | Direction des organismes de bienfaisance
+        Canadian Revenue Agency | CRA charities listing | list of charities | Liste des organismes de bienfaisance
+        business number | BN | numéro d'entreprise | Revenue Canada Charities | registered charities
+    """,
+    "CRI": """
+        IE-CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA | Charities Regulatory Authority of Ireland
+        An Rialálaí Carthanas | An Rialtóir Carthanas | An tÚdarás Rialála Carthanas | Rialálaí Carthanas
+        Charity Regulator | Irish Charities Regulator | register of charities | charity register
+        registered charity number | RCN | Clár na gCarthanas | Commissioners of Charitable Donations and Bequests
+    """,
+    "NZCS": """
+        NZ-CR | NZ-CS | Charities Services New Zealand | Charities Commission | New Zealand Charities Commission
+        Charities Register | New Zealand Charities Register | Ngā Ratonga Kaupapa Atawhai | DIA Charities Services
+        Te Rātā Atawhai | Kōmihana Kaupapa Atawhai | Charities Registration Board | Te Tari Taiwhenua
+        Department of Internal Affairs | DIA | NZ Charities Services | NZBN | charity register
+    """,
+    "ANBI": """
+        NL-RSIN | NL-ANBI | RSIN | Belastingdienst | Belastingdienst ANBI | Nederlandse Belastingdienst | fiscaal nummer
+        Algemeen nut beogende instellingen | Algemeen nut beogende instelling | Dutch tax authority
+        Dutch Tax and Customs Administration | Tax and Customs Administration | Dutch Tax Administration
+        public benefit organisations | ANBI lijst | ANBI opzoeken | Centraal Bureau Fondsenwerving
+    """,
+    "RNA": """
+        FR-RNA | FR-WALDEC | Waldec | Registre national des associations | National register of associations
+        Journal officiel | Journal officiel des associations | JOAFE | Journal officiel des associations et fondations
+        Journal officiel des associations et fondations d'entreprise | préfecture
+        numéro RNA | Ministère de l'Intérieur
+        Fichier national des associations | Directory of associations
+    """,
+    "CNPJ": """
+        BR-CNPJ | Receita Federal | Receita Federal do Brasil | RFB | Secretaria da Receita Federal
+        Secretaria Especial da Receita Federal do Brasil | Federal Revenue of Brazil | Brazilian Federal Revenue
+        Federal Revenue Service | National Registry of Legal Entities | Cadastro Nacional de Pessoas Jurídicas
+        Cadastro Nacional de Pessoa Jurídica | Cadastro Geral de Contribuintes | CGC | CGC/MF | CNPJ/MF
+        Ministério da Fazenda
+    """,
+    "RFC": """
+        MX-RFC | SAT | Servicio de Administración Tributaria | Tax Administration Service | Hacienda | SHCP
+        Registro Federal de Contribuyentes de México | Federal Taxpayers Registry | Federal Taxpayer Registry
+        Secretaría de Hacienda y Crédito Público | donatarias autorizadas | Directorio de donatarias autorizadas
+    """,
+    "COC": """
+        SG-COC | SG-UEN | UEN | Unique Entity Number | Charity Portal | Charities Portal | charity register
+        Charities Unit
+        Commissioner of Charities Singapore | Office of the Commissioner of Charities | register of charities
+        Pesuruhjaya Badan Amal | 慈善总监 | 慈善總監 | அறநிறுவனங்களின் ஆணையர்
+        Ministry of Culture, Community and Youth | MCCY
+    """,
+    "NPO": """
+        ZA-NPO | NPO Directorate | Directorate for Nonprofit Organisations | Directorate of Nonprofit Organisations
+        Directorate: Nonprofit Organisations | Nonprofit Organisations Directorate | Department of Social Development
+        DSD | South African NPO Directorate | Nonprofit Organisations | Registrar of Nonprofit Organisations
+        Direktoraat vir Niewinsgewende Organisasies | Niewinsgewende Organisasies
+        Departement van Maatskaplike Ontwikkeling | NPO number
+    """,
+    "FCRA": """
+        IN-MHA | MHA | Ministry of Home Affairs | Foreign Contribution Regulation Act | FC(R)A | FCRA 2010 | FCRA 1976
+        Foreign Contribution (Regulation) Act, 2010 | Foreign Contribution (Regulation) Act 1976 | FCRA online
+        Foreigners Division | गृह मंत्रालय | विदेशी अभिदाय (विनियमन) अधिनियम | विदेशी अंशदान विनियमन अधिनियम
+    """,
+    "ZER": """
+        DE-ZER | Bundeszentralamt für Steuern | BZSt | Federal Central Tax Office | Register der Zuwendungsempfänger
+        Zuwendungsempfänger-Register | donation recipients register | register of donation recipients
+        Spendenempfängerregister | Bundesamt für Finanzen | BfF
+    """,
+}
+"""By code. Put together for Almoner; of org-id.guide only the prefixes of single lists."""
+
+_COUNTRIES: Final[Mapping[str, str]] = {
+    "USA": "us|usa|united states|united states america|america|american|estados unidos",
+    "GBR": "uk|united kingdom|gb|gbr|great britain|britain|british",
+    "AUS": "au|aus|australia|australian",
+    "CAN": "ca|can|canada|canadian",
+    "IRL": "ie|irl|ireland|irish|eire|republic ireland",
+    "NZL": "nz|nzl|new zealand|aotearoa|aotearoa new zealand",
+    "NLD": "nl|nld|netherlands|nederland|dutch|holland",
+    "FRA": "fr|fra|france|french|francais",
+    "BRA": "br|bra|brazil|brasil|brazilian",
+    "MEX": "mx|mex|mexico|mexican|mexicano",
+    "SGP": "sg|sgp|singapore|singapura",
+    "ZAF": "za|zaf|south africa|south african|suid afrika|rsa",
+    "IND": "in|ind|india|indian|bharat|government india",
+    "DEU": "de|deu|germany|deutschland|german",
+}
+_SMALL: Final = frozenset("the of for and an la le les de des du da do das dos del der die fur van het et l d".split())
+_GENERAL: Final = frozenset(
+    "register registry registration database db number no id code online website search".split()
+)
+_ONE_WORD: Final = {"charities": "charity", "organisations": "organisation", "associations": "association"}
+_BRACKETS: Final = re.compile(r"[(\[（]([^)\]）]*)[)\]）]")
+_PARTS: Final = re.compile(r"\s+[-\u2010-\u2015|:]\s*|[/|,;:]\s*|\s+[-\u2010-\u2015]\s+")
+_DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}")
+_UMLAUTS: Final = re.compile("([aou])e")
+
+
+def _words(text: str) -> list[str]:
+    """Small words, without accents, punctuation, articles."""
+    plain = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", text.casefold().replace("&", " and "))
+    plain = unicodedata.normalize("NFKD", plain)
+    plain = "".join(
+        "" if unicodedata.combining(one) or one in "'\u2019\u02bc" else one if _is_letter(one) else " " for one in plain
+    )
+    plain = plain.replace("organiz", "organis")
+    return [_ONE_WORD.get(word, word) for word in plain.split() if word not in _SMALL]
+
+
+def _is_letter(one: str) -> bool:
+    return one.isalnum() or unicodedata.category(one).startswith("M")
+
+
+def _key(words: list[str]) -> str:
+    """What spellings of one name have in common: an umlaut may be written as two letters, words as one."""
+    return _UMLAUTS.sub(r"\1", "".join(words))
+
+
+@cache
+def _keys(code: str, names: tuple[str, ...]) -> frozenset[str]:
+    aliases = [one for line in _NAMES.get(code, "").strip().splitlines() for one in line.split("|")]
+    return frozenset(_key(_words(one)) for one in (*names, *aliases) if one.strip())
+
+
+@cache
+def _country_words(country: str) -> tuple[tuple[str, ...], ...]:
+    found = [tuple(one.split()) for one in _COUNTRIES.get(country, country.casefold()).split("|")]
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def _without_general(words: list[str], code: str, country: str) -> Iterator[list[str]]:
+    """The words, then without more and more at the ends that say no more than which register of which country it is."""
+    yield words
+    ends = [*_country_words(country), *((one,) for one in sorted(_GENERAL)), (code.casefold(),)]
+    while words:
+        before = words
+        for end in ends:
+            if tuple(words[: len(end)]) == end:
+                words = words[len(end) :]
+                break
+            if tuple(words[-len(end) :]) == end:
+                words = words[: -len(end)]
+                break
+        if words == before or not words:
+            return
+        yield words
+
+
+def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str) -> int | None:
+    """How far a text is from being a name of a registry: 0 for one as it stands; None where it is none."""
+    known = _keys(code, names)
+    outside = _BRACKETS.sub(" ", text)
+    readings = [text, outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]
+    for distance, reading in enumerate(readings):
+        for further, words in enumerate(_without_general(_words(reading), code, country)):
+            if words and _key(words) in known:
+                return min(distance, 3) * 10 + further
+    return None
