@@ -77,6 +77,16 @@ async def test_a_listed_name_waits_for_a_person_and_is_let_through_when_it_is_cl
     assert await waiting(service) == {}
 
 
+@pytest.mark.parametrize("first_name", ["አበበ", "សុខា", "❤"])
+async def test_settled_11_a_name_that_cannot_be_compared_waits_for_a_person(
+    service: Service, api: Client, lists: Lists, first_name: str
+) -> None:
+    await lists.load(LISTED)
+    agent = await applied(service, api, firstName=first_name, lastName="❤" if first_name == "❤" else "Bikila")
+    assert agent["status"] == "pending_review"
+    assert (await waiting(service))["agent_verification"].reasons == ("not_screened",)
+
+
 async def test_what_was_seen_holds_no_name(service: Service, api: Client, lists: Lists) -> None:
     """Who is forgotten is forgotten in the evidence too (V6)."""
     await lists.load(LISTED)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asyncpg.exceptions import CheckViolationError
 
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS
@@ -84,6 +85,58 @@ async def test_silence_means_that_a_list_was_looked_into(alone: Service, api: Cl
     assert statuses(warned) == {**UNSEEN, "sanction": "clear", "warning": "clear"}
     assert len(await told(alone, api)) == 3
     assert statuses(await monitored(alone, api, "Wind River Library")) == statuses(warned)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("የኢትዮጵያ ቀይ መስቀል", "script_not_supported"),
+        ("អង្គការ ជំនួយ", "script_not_supported"),
+        ("Relief བོད་ཀྱི Fund", "script_not_supported"),
+        ("❤ ❤ ❤", "no_words"),
+    ],
+)
+async def test_settled_11_what_cannot_be_compared_is_not_clear(
+    alone: Service, api: Client, lists: Lists, name: str, reason: str
+) -> None:
+    await lists.load(listing(1, AQSA))
+    unscreened = await monitored(alone, api, name)
+    assert statuses(unscreened) == UNSEEN
+    assert unscreened["results"]["complianceStatus"] is None
+    assert [(one["status"], one["reason"]) for one in unscreened["sources"]] == [("not_screened", reason)]
+    alone.clock.advance(minutes=1)
+    load = await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    await alone.drain()
+    now = await shown(api, unscreened)
+    assert sources(now) == [("ofac-sdn", load.version, "sanction")]
+    assert now["sources"][0]["status"] == "not_screened"
+
+
+async def test_what_is_renamed_into_letters_that_are_read_is_compared(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    unscreened = await monitored(alone, api, "የኢትዮጵያ ቀይ መስቀል")
+    async with alone.db.write() as tx:
+        await tx.execute(
+            "update organisation set name = 'Ye Itiopia Key Mesqel' where id = $1",
+            tx.ids.parse("organisation", unscreened["organisationId"]),
+        )
+        await monitoring.evaluate_after_organisation_changes(
+            tx, [await tx.fetchval("select organisation_id from monitoring_subscription")], "register_changed"
+        )
+    await alone.drain()
+    assert statuses(await shown(api, unscreened)) == {**UNSEEN, "sanction": "clear"}
+
+
+async def test_settled_11_the_database_keeps_nobody_clear_who_was_not_compared(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    await monitored(alone, api, "የኢትዮጵያ ቀይ መስቀል")
+    with pytest.raises(CheckViolationError, match="monitoring_subscription_sanction_checked"):
+        async with alone.db.write() as tx:
+            await tx.execute("update monitoring_subscription set sanction = 'clear'")
 
 
 async def test_a_list_of_warnings_alone_is_found_to_check_no_sanctions(

@@ -67,6 +67,23 @@ async def test_the_lists_decide_when_nothing_else_is_missing(alone: Service, api
     assert (await shown(api, made))["status"]["type"] == "approved"
 
 
+async def test_settled_11_whoever_cannot_be_compared_waits_for_a_person(
+    alone: Service, api: Client, lists: Lists
+) -> None:
+    await lists.load(listing(1, AQSA))
+    made = await factories.verification(
+        alone, api, organisation=await factories.nonprofit(alone, name="የኢትዮጵያ ቀይ መስቀል")
+    )
+    await alone.drain()
+    for check in ("bank_details", "organisation_confirmation"):
+        await simulate(api, made, "succeed_check", type=check)
+    await alone.drain()
+    assert (await shown(api, made))["status"]["type"] == "pending"
+    async with alone.db.read() as tx:
+        found = await tx.fetch("select outcome, reason from monetary_donation_finding where type = 'compliance'")
+    assert [tuple(row) for row in found] == [("unclear", "not_screened")]
+
+
 @pytest.mark.parametrize(("decision", "status"), [(OTHER, "approved"), (SAME, "rejected")])
 async def test_a_match_waits_for_a_person(
     alone: Service, api: Client, lists: Lists, decision: Decision, status: str

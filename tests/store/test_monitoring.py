@@ -107,11 +107,16 @@ async def test_nothing_is_clear_that_no_list_was_looked_into_for(
 ) -> None:
     other = "sanction" if category != "sanction" else "warning"
     change = f"update {RECORD} set {column} = 'clear', sources = $2 where id = $1"
-    assert await refuses(service, change, live, [{"list": "l", "version": "1", "category": other}]) == (
-        f"{RECORD}_{column}_checked"
-    )
+    screened = {"list": "l", "version": "1", "category": category, "status": "screened"}
+    for sources in (
+        [],
+        [{**screened, "category": other}],
+        [{**screened, "status": "not_screened"}],
+        [screened, {**screened, "list": "m", "status": "not_screened"}],
+    ):
+        assert await refuses(service, change, live, sources) == f"{RECORD}_{column}_checked"
     async with service.db.write() as tx:
-        await tx.execute(change, live, [{"list": "l", "version": "1", "category": category}])
+        await tx.execute(change, live, [screened])
         await tx.execute(f"update {RECORD} set {column} = 'flag', sources = '[]' where id = $1", live)
     assert await refuses(service, f"update {RECORD} set {column} = 'red' where id = $1", live) == (
         f"{RECORD}_{column}_check"

@@ -116,6 +116,7 @@ create table screening_subject (
     erased boolean not null default false,
     screened_at timestamptz not null,
     engine_version integer not null check (engine_version >= 0),
+    obstacle text check (obstacle in ('script_not_supported', 'no_words')),
     unique (type, subject_id),
     constraint screening_subject_named check (erased = (cardinality(names) = 0)),
     constraint screening_subject_monitored check (not (monitored and erased))
@@ -124,6 +125,8 @@ create index screening_subject_monitored on screening_subject (id) where monitor
 create index screening_subject_outdated on screening_subject (engine_version) where monitored;
 comment on column screening_subject.partner_id is 'who had it screened first';
 comment on column screening_subject.engine_version is 'version of the matching engine that last screened it';
+comment on column screening_subject.obstacle is
+    'why some of its names cannot be compared with the lists; null: all were compared';
 grant select, insert, update on screening_subject to almoner_app;
 
 -- A subject and a list entry that may be the same. A person's decision holds for the two sides it was made about

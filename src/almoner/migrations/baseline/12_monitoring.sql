@@ -36,30 +36,36 @@ create table monitoring_subscription (
                  then organisation_id is null and validation_request_id is not null
              when status = 'cancelled' then true else organisation_id is not null end
     ),
-    -- A category is clear only if a list of that category was screened (settled 4).
+    -- A category is clear only if a list of that category was screened, and none could not be (settled 4, 11).
     constraint monitoring_subscription_warning_checked check (
         simulated_results is not null or warning is distinct from 'clear'
-        or sources @> '[{"category": "warning"}]'
+        or sources @> '[{"category": "warning", "status": "screened"}]'
+            and not sources @> '[{"category": "warning", "status": "not_screened"}]'
     ),
     constraint monitoring_subscription_sanction_checked check (
         simulated_results is not null or sanction is distinct from 'clear'
-        or sources @> '[{"category": "sanction"}]'
+        or sources @> '[{"category": "sanction", "status": "screened"}]'
+            and not sources @> '[{"category": "sanction", "status": "not_screened"}]'
     ),
     constraint monitoring_subscription_hate_speech_checked check (
         simulated_results is not null or hate_speech is distinct from 'clear'
-        or sources @> '[{"category": "hateSpeech"}]'
+        or sources @> '[{"category": "hateSpeech", "status": "screened"}]'
+            and not sources @> '[{"category": "hateSpeech", "status": "not_screened"}]'
     ),
     constraint monitoring_subscription_commercial_checked check (
         simulated_results is not null or commercial is distinct from 'clear'
-        or sources @> '[{"category": "commercial"}]'
+        or sources @> '[{"category": "commercial", "status": "screened"}]'
+            and not sources @> '[{"category": "commercial", "status": "not_screened"}]'
     ),
     constraint monitoring_subscription_adverse_media_checked check (
         simulated_results is not null or adverse_media is distinct from 'clear'
-        or sources @> '[{"category": "adverseMedia"}]'
+        or sources @> '[{"category": "adverseMedia", "status": "screened"}]'
+            and not sources @> '[{"category": "adverseMedia", "status": "not_screened"}]'
     ),
     constraint monitoring_subscription_controversial_checked check (
         simulated_results is not null or controversial is distinct from 'clear'
-        or sources @> '[{"category": "controversial"}]'
+        or sources @> '[{"category": "controversial", "status": "screened"}]'
+            and not sources @> '[{"category": "controversial", "status": "not_screened"}]'
     ),
     -- No results before the first evaluation, except for those of a sandbox test value.
     constraint monitoring_subscription_known check (
@@ -89,7 +95,8 @@ comment on column monitoring_subscription.search_name is
     'words of the nonprofit''s name at the last evaluation: ASCII, lower case, separated by single spaces';
 comment on column monitoring_subscription.simulated_results is
     'results set by a test value or a simulated step of the sandbox';
-comment on column monitoring_subscription.sources is 'lists that were screened: list, version, category';
+comment on column monitoring_subscription.sources is
+    'lists that were consulted: list, version, category, whether the nonprofit could be screened';
 comment on column monitoring_subscription.due_at is 'since when an evaluation is due; null: none is';
 comment on column monitoring_subscription.matches is
     'possible list entries: list, version, category, entry, score, decision';

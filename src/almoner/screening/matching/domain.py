@@ -13,6 +13,9 @@ Finding = Literal[
 """What a part of a score is about: words that are the same, that are a slip apart, ..."""
 
 
+ScreeningObstacle = Literal["script_not_supported", "no_words"]
+"""Why a name cannot be compared: some of its letters are not read, or it consists of signs alone."""
+
 Kind = Literal["word", "number", "year", "direction", "place"]
 """What a word is."""
 

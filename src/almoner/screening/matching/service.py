@@ -4,6 +4,7 @@ from typing import Final
 
 from almoner.screening.matching.agreement import CERTAIN_SCORE, LIKELY_SCORE, best_name_likeness, compare_parties
 from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
@@ -22,4 +23,5 @@ __all__ = [
     "match_entry",
     "prepare_name",
     "prepare_subject",
+    "screening_obstacle",
 ]

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.screening.matching.domain import Party, ScorePart
+from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
 from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistVersion
 
 CHANGED: Final = "internal.screening_changed"
@@ -90,7 +91,7 @@ class StoredSubject:
     """A subject as it looked when it was compared last.
 
     ``monitored``: it is compared again when a list changes, or the engine, which was of the version ``engine_version``
-    then.
+    then. ``obstacle``: why it could not be compared by all of its names.
     """
 
     id: UUID
@@ -99,6 +100,7 @@ class StoredSubject:
     monitored: bool
     engine_version: int
     screened_at: datetime
+    obstacle: ScreeningObstacle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ class ScreeningResult:
     """What comparing a subject with all lists gave and left: ``matches`` are the current ones, best first.
 
     ``kind``: as what it was compared. ``opened`` have to be decided by a person, from now on or again; of ``ended``
-    nobody need decide any more.
+    nobody need decide any more. ``obstacle``: why the subject could not be compared by all of its names.
     """
 
     kind: SubjectKind
@@ -222,6 +224,7 @@ class ScreeningResult:
     opened: Sequence[ScreeningMatch] = ()
     ended: Sequence[ScreeningMatch] = ()
     changed: bool = False
+    obstacle: ScreeningObstacle | None = None
 
     def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
         """With what another look right before this one has opened and ended."""
@@ -241,13 +244,16 @@ class ScreeningResult:
     def status(self, category: Category) -> MatchDecision | Literal["clear"] | None:
         """The gravest that is known in a category: ``confirmed``, ``open``, ``clear``; None if no list of it is loaded.
 
-        A match that was cleared counts for nothing, and a list that names none of the subject's kind clears nobody.
+        A match that was cleared counts for nothing, a list that names none of the subject's kind clears nobody, and
+        neither does one that the subject could not be compared with (settled 11).
         """
         found = {match.decision for match in self.matches if match.category == category}
         if "confirmed" in found:
             return "confirmed"
         if "open" in found:
             return "open"
+        if self.obstacle is not None:
+            return None
         return "clear" if any(category in version.covered_categories(self.kind) for version in self.lists) else None
 
 

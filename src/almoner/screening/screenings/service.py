@@ -11,7 +11,7 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
-from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE
+from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, screening_obstacle
 from almoner.screening.screenings import store
 from almoner.screening.screenings.domain import (
     CHANGED,
@@ -44,7 +44,9 @@ async def screen(
     lists = await screener.current_watchlists(tx)
     known = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
-    now = await _compare(tx, lists, await store.save_subject(tx, ALL_PARTNERS, who, asked, ENGINE_VERSION, watch=watch))
+    obstacle = screening_obstacle(asked.names)
+    saved = await store.save_subject(tx, ALL_PARTNERS, who, asked, ENGINE_VERSION, obstacle, watch=watch)
+    now = await _compare(tx, lists, saved)
     return now if before is None else now.combined_with(before)
 
 
@@ -61,6 +63,7 @@ async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
         who.kind,
         await watchlists.list_versions(tx),
         await store.list_current_matches(tx, ALL_PARTNERS, who.type, who.id),
+        obstacle=await store.find_obstacle(tx, ALL_PARTNERS, who.type, who.id),
     )
 
 
@@ -202,7 +205,8 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
     before = await store.list_matches(tx, ALL_PARTNERS, stored.id)
     hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored.asked)}
     found = {(match.list, match.entry_key): _updated_match(match, lists, stored, hits) for match in before}
-    changed = False
+    obstacle = screening_obstacle(stored.asked.names)
+    changed = obstacle != stored.obstacle
     for match in before:
         now = found[match.list, match.entry_key]
         if now != match:
@@ -211,8 +215,8 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
     for hit in (hit for key, hit in hits.items() if key not in found):
         await store.insert_match(tx, ALL_PARTNERS, stored.id, hit)
         changed = True
-    if stored.engine_version != ENGINE_VERSION:
-        await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION)
+    if (stored.engine_version, stored.obstacle) != (ENGINE_VERSION, obstacle):
+        await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION, obstacle)
     if changed:
         await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}
@@ -224,6 +228,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
         opened=[match for match in matches if match.awaiting_review and match.id not in waited],
         ended=[match for match in matches if match.id in waited and not match.awaiting_review],
         changed=changed,
+        obstacle=obstacle,
     )
 
 

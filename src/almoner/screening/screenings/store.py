@@ -14,13 +14,14 @@ from almoner.screening.screenings.domain import (
     RecordedDecision,
     ScreenedSubject,
     ScreeningMatch,
+    ScreeningObstacle,
     StoredSubject,
     SubjectDetails,
 )
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.monitored,
-    s.engine_version, s.screened_at
+    s.engine_version, s.screened_at, s.obstacle
 """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
@@ -30,14 +31,24 @@ _MATCH: Final = """
 
 
 async def save_subject(
-    tx: Tx, _: AllPartners, who: ScreenedSubject, asked: SubjectDetails, engine: int, *, watch: bool
+    tx: Tx,
+    _: AllPartners,
+    who: ScreenedSubject,
+    asked: SubjectDetails,
+    engine: int,
+    obstacle: ScreeningObstacle | None,
+    *,
+    watch: bool,
 ) -> StoredSubject:
-    """The subject as it looks now, locked. Once watched it stays so until ``unwatch``."""
+    """The subject as it looks now, locked. Once watched it stays so until ``unwatch``.
+
+    What is known already keeps its obstacle: ``set_engine_version`` changes that.
+    """
     row = await tx.fetchrow(
         f"""
         insert into screening_subject as s (id, type, subject_id, partner_id, kind, names, countries, identifiers,
-            address, monitored, screened_at, engine_version)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            address, monitored, screened_at, engine_version, obstacle)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         on conflict (type, subject_id) do update
         set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
             address = excluded.address, monitored = s.monitored or excluded.monitored,
@@ -57,6 +68,7 @@ async def save_subject(
         watch,
         tx.now,
         engine,
+        obstacle,
     )
     assert row is not None, "it was written"
     return _stored(row)
@@ -83,9 +95,13 @@ async def lock_subject_by_id(tx: Tx, _: AllPartners, subject: UUID) -> StoredSub
     return _stored(row) if row else None
 
 
-async def set_engine_version(tx: Tx, _: AllPartners, subject: UUID, engine: int) -> None:
-    """It was compared as it looked by this version of the engine."""
-    await tx.execute("update screening_subject set engine_version = $2 where id = $1", subject, engine)
+async def set_engine_version(
+    tx: Tx, _: AllPartners, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
+) -> None:
+    """It was compared as it looks by this version of the engine, as far as that could."""
+    await tx.execute(
+        "update screening_subject set engine_version = $2, obstacle = $3 where id = $1", subject, engine, obstacle
+    )
 
 
 async def list_outdated_subjects(tx: Tx, _: AllPartners, engine: int, after: UUID, limit: int) -> list[UUID]:
@@ -118,7 +134,8 @@ async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
     await tx.execute(
         """
         update screening_subject
-        set names = '{}', countries = '{}', identifiers = '{}', address = null, monitored = false, erased = true
+        set names = '{}', countries = '{}', identifiers = '{}', address = null, monitored = false, erased = true,
+            obstacle = null
         where id = $1
         """,
         subject,
@@ -214,6 +231,14 @@ async def find_match(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch |
         match_id,
     )
     return _match(row) if row else None
+
+
+async def find_obstacle(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> ScreeningObstacle | None:
+    """Why a record could not be compared by all of its names."""
+    found: ScreeningObstacle | None = await tx.fetchval(
+        "select obstacle from screening_subject where type = $1 and subject_id = $2", who_type, subject_id
+    )
+    return found
 
 
 async def find_subject(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
@@ -314,7 +339,13 @@ def _stored(row: Record) -> StoredSubject:
         msgspec.convert(row["address"], Party) if row["address"] else None,
     )
     return StoredSubject(
-        row["id"], _screened_subject(row), asked, row["monitored"], row["engine_version"], row["screened_at"]
+        row["id"],
+        _screened_subject(row),
+        asked,
+        row["monitored"],
+        row["engine_version"],
+        row["screened_at"],
+        row["obstacle"],
     )
 
 

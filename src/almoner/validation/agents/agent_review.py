@@ -100,8 +100,12 @@ async def _watch_list_step(tx: Tx, screener: Screener, held: AgentVerification) 
     if not result.covering_lists:
         return EvaluationStep("watch_lists", "not_applicable")
     # Not the name: the evidence stays when an applicant is forgotten (V6).
-    facts = {"lists": [f"{one.code} {one.version}" for one in result.covering_lists]}
+    facts: dict[str, str | bool | Sequence[str] | None] = {
+        "lists": [f"{one.code} {one.version}" for one in result.covering_lists]
+    }
     found = [match for match in result.matches if match.decision != "cleared"]
+    if not found and result.obstacle is not None:
+        return EvaluationStep("watch_lists", "unknown", "not_screened", facts={**facts, "reason": result.obstacle})
     if not found:
         return EvaluationStep("watch_lists", "pass", facts=facts)
     facts["matches"] = [tx.ids.text("screeningmatch", match.id) for match in found]

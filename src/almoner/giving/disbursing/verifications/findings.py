@@ -37,7 +37,7 @@ BLOCKING_CATEGORIES: Final[frozenset[Category]] = frozenset(("sanction", "warnin
 REQUIRED_CATEGORY: Final[Category] = "sanction"
 """Without a list of it nobody is found clear."""
 
-_NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded"))
+_NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded", "not_screened"))
 
 FLAG: Final = Lifecycle("monetary_donation_flag", {"open": frozenset({"lifted", "withdrawn"})})
 SENTENCES: Final[Mapping[FlagKind, str]] = {
@@ -147,6 +147,8 @@ def _compliance_outcome(
         return "unclear", "match_open"
     if any(match.decision == "confirmed" for match in found):
         return "unclear", "match_confirmed"
+    if any(result.obstacle is not None for result in results):
+        return "unclear", "not_screened"
     if not results or any(result.status(REQUIRED_CATEGORY) is None for result in results):
         return "unclear", "no_list_loaded"
     return "succeeded", None

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.states import Lifecycle
+from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 
 SUBSCRIPTION: Final = Lifecycle(
@@ -24,6 +25,7 @@ MonitoringStatus = Literal["pending", "pending_validation_request", "validation_
 CategoryStatus = Literal["clear", "flag"]
 Compliance = Literal["pass", "fail"]
 RegistrationActive = Literal["yes", "no"]
+ScreeningStatus = Literal["screened", "not_screened"]
 MatchDecision = Literal["open", "confirmed", "cleared"]
 Occasion = Literal[
     "created", "request_decided", "register_changed", "screening_changed", "chosen", "configuration_changed"
@@ -72,11 +74,16 @@ class MonitoringMatch:
 
 @dataclass(frozen=True, slots=True)
 class ScreenedList:
-    """A list that was looked into for a category, in this version."""
+    """A list that was looked into for a category, in this version.
+
+    ``not_screened``: by some of its names the organisation could not be compared with it, for this reason.
+    """
 
     list: str
     version: str
     category: Category
+    status: ScreeningStatus = "screened"
+    reason: ScreeningObstacle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +142,22 @@ def results_of(
     """What is known by what was seen; what is chosen in the sandbox stands in its place, member by member.
 
     A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
-    when a list of it was looked into and nothing is left (settled 4). Compliance fails by a flag that counts, and is
-    not known while a match that counts waits.
+    when the organisation was compared with all lists of it and nothing is left (settled 4, 11). Compliance fails by a
+    flag that counts, and is not known while a match that counts waits, or where the organisation could not be compared.
     """
     chosen = chosen or MonitoringResults()
     confirmed, waiting = _categories_decided(seen.matches, "confirmed"), _categories_decided(seen.matches, "open")
     checked = {source.category for source in seen.sources}
+    unknown = waiting | {source.category for source in seen.sources if source.status == "not_screened"}
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
         if category in chosen.categories:
             categories[category] = chosen.categories[category]
         elif category in confirmed:
             categories[category] = "flag"
-        elif category in checked - waiting:
+        elif category in checked - unknown:
             categories[category] = "clear"
-    compliance = chosen.compliance or _compliance(categories, waiting - chosen.categories.keys(), flags)
+    compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
     if not seen.screened and chosen.compliance is None and compliance == "pass":
         compliance = None  # silence before anybody looked says nothing
     return MonitoringResults(compliance, categories, chosen.active or seen.active)
@@ -160,11 +168,11 @@ def _categories_decided(matches: Iterable[MonitoringMatch], decision: MatchDecis
 
 
 def _compliance(
-    categories: Mapping[Category, CategoryStatus], waiting: Collection[Category], flags: Collection[Category]
+    categories: Mapping[Category, CategoryStatus], unknown: Collection[Category], flags: Collection[Category]
 ) -> Compliance | None:
     if any(categories.get(category) == "flag" for category in flags):
         return "fail"
-    return None if any(category in flags for category in waiting) else "pass"
+    return None if any(category in flags for category in unknown) else "pass"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     RegistrationActive,
     ScreenedList,
+    ScreeningStatus,
 )
 
 
@@ -78,6 +79,8 @@ def _is_fully_simulated(chosen: MonitoringResults | None) -> bool:
 
 def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult]) -> MonitoringEvidence:
     lists = results[0].lists
+    obstacle = next((result.obstacle for result in results if result.obstacle is not None), None)
+    status: ScreeningStatus = "screened" if obstacle is None else "not_screened"
     versions = {version.code: version for version in lists}
     found = sorted((one for result in results for one in result.matches), key=lambda one: -one.score)
     return MonitoringEvidence(
@@ -86,7 +89,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for one in found
         ),
         tuple(
-            ScreenedList(version.code, version.version, category)
+            ScreenedList(version.code, version.version, category, status, obstacle)
             for version in lists
             for category in version.covered_categories("organisation")
         ),
@@ -112,7 +115,10 @@ def with_newer_list_versions(
         return subscription
     if subscription.due_at is not None:
         return subscription
-    newer = [source for source, at in since if at > subscription.screened_at]
+    own = subscription.sources[0]  # what cannot be compared with one list can be with none
+    newer = [
+        replace(source, status=own.status, reason=own.reason) for source, at in since if at > subscription.screened_at
+    ]
     lists = {source.list for source in newer}
     stored = [source for source in subscription.sources if source.list not in lists]
     return replace(subscription, sources=tuple(sorted([*stored, *newer], key=lambda one: (one.list, one.category))))

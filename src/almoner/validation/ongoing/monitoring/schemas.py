@@ -13,6 +13,7 @@ from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
 from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord, exactly_one_of
+from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
     CategoryStatus,
@@ -26,6 +27,8 @@ from almoner.validation.ongoing.monitoring.domain import (
     Occasion,
     RegistrationActive,
     ResultsChange,
+    ScreenedList,
+    ScreeningStatus,
     Sort,
 )
 
@@ -74,7 +77,10 @@ class MonitoringCategoryOut(msgspec.Struct, frozen=True, rename="camel"):
 
     status: Annotated[
         CategoryStatus | None,
-        msgspec.Meta(description="Null until a list of the category was looked into, and while a match is decided."),
+        msgspec.Meta(
+            description="Null until a list of the category was looked into, while a match is decided, and where a name "
+            "cannot be compared."
+        ),
     ]
 
 
@@ -102,7 +108,13 @@ class MonitoringResultsOut(msgspec.Struct, frozen=True, rename="camel"):
     registration: MonitoringRegistrationOut
 
 
-_SOURCE: Final = {"list": "ofac-sdn", "version": "2024-05-03 0f3a9c41d2be", "category": "sanction"}
+_SOURCE: Final = {
+    "list": "ofac-sdn",
+    "version": "2024-05-03 0f3a9c41d2be",
+    "category": "sanction",
+    "status": "screened",
+    "reason": None,
+}
 
 
 class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,6 +123,14 @@ class MonitoringSourceOut(msgspec.Struct, frozen=True, rename="camel"):
     list: str
     version: str
     category: Category
+    status: Annotated[
+        ScreeningStatus,
+        msgspec.Meta(description="`not_screened`: the organisation could not be compared with it by all of its names."),
+    ]
+    reason: Annotated[
+        ScreeningObstacle | None,
+        msgspec.Meta(description="Why not: a name has letters of a script that is not read, or consists of signs."),
+    ]
 
 
 class MonitoringMatchOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -159,7 +179,7 @@ def subscription_out(tx: Tx, subscription: MonitoringSubscription) -> Monitoring
         status=subscription.status,
         organisation=None if subscription.name is None else MonitoringOrganisationOut(subscription.name),
         results=_results(subscription.results),
-        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in subscription.sources],
+        sources=_sources(subscription.sources),
         matches=_matches(subscription.matches),
         created_at=iso_timestamp(subscription.created_at),
     )
@@ -185,9 +205,13 @@ def results_change_out(change: ResultsChange) -> MonitoringChangeOut:
         occasion=change.occasion,
         results=_results(change.results),
         compliance_flags=None if change.flags is None else list(change.flags),
-        sources=[MonitoringSourceOut(one.list, one.version, one.category) for one in change.sources],
+        sources=_sources(change.sources),
         matches=_matches(change.matches),
     )
+
+
+def _sources(screened: Sequence[ScreenedList]) -> list[MonitoringSourceOut]:
+    return [MonitoringSourceOut(one.list, one.version, one.category, one.status, one.reason) for one in screened]
 
 
 def _matches(found: Sequence[MonitoringMatch]) -> list[MonitoringMatchOut]:

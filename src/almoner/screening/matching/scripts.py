@@ -1,0 +1,42 @@
+"""Which names can be compared: those of which every letter is of a script that is read here."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from almoner.screening.matching.domain import ScreeningObstacle
+
+_SUPPORTED: Final = frozenset(("LATIN", "CYRILLIC", "GREEK"))
+_LETTERS: Final = frozenset(("Lu", "Ll", "Lt", "Lo", "Nl"))
+_UNKNOWN: Final = frozenset(("Co", "Cn"))
+
+
+@lru_cache(maxsize=8_192)
+def _scripts_of(sign: str) -> frozenset[str]:
+    """The scripts of the letters that a sign stands for, as Unicode names them; none for what is no letter."""
+    return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
+
+
+def _script(sign: str) -> str | None:
+    category = unicodedata.category(sign)
+    if category in _UNKNOWN:
+        return "UNKNOWN"
+    if category not in _LETTERS:
+        return None
+    return unicodedata.name(sign, "UNKNOWN").partition(" ")[0].partition("-")[0]
+
+
+def unsupported_scripts(text: str) -> Iterator[str]:
+    """Scripts of its letters that are not read, as Unicode names them: ETHIOPIC."""
+    if not text.isascii():
+        for sign in dict.fromkeys(text):
+            yield from _scripts_of(sign) - _SUPPORTED
+
+
+def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
+    """Why somebody cannot be compared by all of these names; None where they can."""
+    given = list(names)
+    if any(True for name in given for _ in unsupported_scripts(name)):
+        return "script_not_supported"
+    return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"

@@ -1,0 +1,76 @@
+"""What cannot be compared is known to be so: every script that is not read, and names without letters."""
+
+import sys
+import unicodedata
+
+import pytest
+from anyascii import anyascii
+
+from almoner.screening.matching.service import screening_obstacle
+
+UNREAD = {
+    "Ethiopic": "የኢትዮጵያ ቀይ መስቀል",
+    "Khmer": "អង្គការ ជំនួយ",
+    "Tibetan": "བོད་ཀྱི་རོགས་ཚོགས",
+    "Lao": "ມູນນິທິ ລາວ",
+    "Burmese": "မြန်မာ ကြက်ခြေနီ",
+    "Sinhala": "ශ්‍රී ලංකා පදනම",
+    "Mongolian": "ᠮᠣᠩᠭᠣᠯ ᠤᠯᠤᠰ",
+    "Thaana": "ދިވެހި ފައުންޑޭޝަން",
+    "Syriac": "ܥܕܬܐ ܕܡܕܢܚܐ",
+    "Cherokee": "ᏣᎳᎩ ᎠᏰᎵ",
+    "Tifinagh": "ⵜⴰⵎⴰⵣⵉⵖⵜ",
+    "N'Ko": "ߒߞߏ ߘߎߡߓߎ",
+    "Inuktitut": "ᐃᓄᐃᑦ ᑕᐱᕇᑦ",
+    "Adlam": "𞤀𞤣𞤤𞤢𞤥",
+    "Javanese": "ꦗꦮ",
+    "Ol Chiki": "ᱥᱟᱱᱛᱟᱲᱤ",
+    "Yi": "ꆈꌠ",
+    "private signs": "Relief \ue000\ue001 Fund",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD.values(), ids=UNREAD)
+def test_a_script_that_is_not_read_is_an_obstacle_alone_and_among_letters_that_are(name: str) -> None:
+    assert screening_obstacle([name]) == "script_not_supported"
+    assert screening_obstacle([f"Relief {name} Fund"]) == "script_not_supported"
+    assert screening_obstacle(["Relief Fund", name]) == "script_not_supported"
+
+
+@pytest.mark.parametrize("name", ["***", "❤", "–", "  ", "", "\u200b", "🙏🕊️", "؟", "「」"])
+def test_signs_alone_are_no_name(name: str) -> None:
+    assert screening_obstacle([name]) == "no_words"
+    assert screening_obstacle(["Relief Fund", name]) == "no_words"
+
+
+def test_without_any_name_nothing_is_compared() -> None:
+    assert screening_obstacle([]) == "no_words"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Relief Fund",
+        "Łódź Çağrı Vakfı",
+        "Nguyễn Thị Minh Khai",
+        "Фонд «Помощь»",
+        "Ίδρυμα Αρωγής",
+        "Ｒｅｌｉｅｆ　Ｆｕｎｄ",
+        "𝐑𝐞𝐥𝐢𝐞𝐟",
+        "Fond Помощь",
+        "Relief Fund ❤ №5",
+        "Kanaka Māoli ʻŌiwi",
+        "1st ⅔ ② ٣",
+        "O’Brien & Cº",
+    ],
+)
+def test_what_is_read_is_no_obstacle(name: str) -> None:
+    assert screening_obstacle([name]) is None
+
+
+def test_every_letter_of_unicode_is_read_or_an_obstacle() -> None:
+    """None is passed over: a name that is left out in part would be found clear."""
+    for number in range(0x80, sys.maxunicode + 1):
+        sign = chr(number)
+        if unicodedata.category(sign) in ("Lu", "Ll", "Lt", "Lo") and screening_obstacle([sign]) is None:
+            assert anyascii(sign).strip(), hex(number)
