@@ -415,3 +415,17 @@ async def test_partners_may_try_declined_cards_in_the_sandbox_as_often_as_they_l
         assert await street.tries() == 40
         assert await street.value("select count(*) from card_source_block") == 0
         assert await street.value("select count(*) from card_testing_alert") == 0
+
+
+async def test_u6_what_nobody_sees_is_not_stored_and_an_address_that_no_mail_reaches_is_refused(street: Street) -> None:
+    donor = street.browser()
+    await donor.open()
+    for address in ("ada..b@example.org", "ada.@example.org", "jürgen@example.org"):
+        refused = await donor.give(email=address)
+        assert refused.status_code == 422, address
+        assert "Enter an email address in the correct format" in refused.text
+    await donor.begin(
+        email="\u202aamina@exämple.org\u202c\u200b", first_name="\u2060Ami\u200bna", last_name="Ko\u0308hler"
+    )
+    stored = await street.value("select email || '|' || first_name || '|' || last_name from donation")
+    assert stored == "amina@exämple.org|Amina|Köhler"

@@ -68,6 +68,12 @@ async def test_the_return_tells_any_browser_that_the_gift_is_paid_and_not_by_who
     assert "Thank you, Amina" in said(await donor.look("/thanks"))
 
 
+async def test_a_form_that_was_left_open_over_the_payment_leads_to_the_truth(street: Street) -> None:
+    donor, _ = await paid(street)
+    donor.csrf = "of another day"
+    assert (await donor.give()).headers["location"] == f"{donor.path}/thanks"
+
+
 async def test_the_return_asks_the_provider_itself_where_no_notice_has_come(street: Street) -> None:
     donor = street.browser()
     await donor.open()

@@ -13,7 +13,6 @@ from almoner.access import guard
 from almoner.access.credentials import domain as credentials
 from almoner.access.credentials.service import webauthn
 from almoner.access.operators import domain as operators
-from almoner.kit import email as emails
 from almoner.kit import ids, iso11649, scripts, text, time, web
 from almoner.kit import language as languages
 from almoner.kit.errors import Problem
@@ -24,7 +23,7 @@ from almoner.platform import idempotency
 from almoner.platform.crypto import Vault
 from almoner.platform.http import negotiation
 from almoner.platform.http.paging import Cursors
-from almoner.platform.outbound import addresses
+from almoner.platform.outbound import addresses, email_addresses
 from almoner.platform.outbound.addresses import AddressRefused
 from almoner.platform.pages import colours, numbers, pdf
 from almoner.scim import attributes, filters
@@ -56,7 +55,7 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "links in mail": (5000, text.defuse_links),
     "one line": (5000, text.to_one_line),
     "scripts": (LINE, scripts.scripts_of),
-    "email": (FORM, emails.is_email_address),
+    "email": (FORM, email_addresses.is_email_address),
     "web address": (FORM, web.is_web_address),
     "moment": (HEAD, time.parse_day_or_moment),
     "id": (HEAD, lambda typed: ids.Ids(sandbox=False).parse("donation", "donation_" + typed)),

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from almoner.kit import email as emails
 from almoner.kit import language as languages
 from almoner.kit import text, web
 from almoner.nonprofits.activities import suggestions
@@ -16,6 +15,7 @@ from almoner.nonprofits.organisations import normalisation, spelling
 from almoner.nonprofits.organisations.normalisation import SearchQuery
 from almoner.nonprofits.organisations.ranking import ResultRanker, SearchCandidate, is_similar_name
 from almoner.nonprofits.registries.domain import possible_number_keys
+from almoner.platform.outbound import email_addresses
 from almoner.screening.matching import service as matching
 from tests.support.hostile_text import SHAPES
 
@@ -61,7 +61,7 @@ WORK: dict[str, tuple[int, Callable[[str], object]]] = {
     "typed lines": (2000, lambda typed: text.clean_text(typed, lines=True)),
     "hidden": (2000, text.hidden_characters),
     "mail": (2000, text.defuse_links),
-    "email": (255, emails.is_email_address),
+    "email": (255, email_addresses.is_email_address),
     "web": (255, web.is_web_address),
     "language tag": (8000, languages.is_language_tag),
     "languages": (8000, lambda typed: languages.negotiate_language(typed, ["en", "fr"])),

@@ -3,7 +3,7 @@
 import pytest
 
 from almoner.cli.tables import print_table
-from almoner.kit.text import clean_text, defuse_links, to_one_line
+from almoner.kit.text import clean_code, clean_text, clean_values, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
 
@@ -56,3 +56,46 @@ def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureF
     print_table(("name", "status"), [(f"Ada\nEve  paid{OVERRIDE}", f"held{ESCAPE}"), ("Bo", None)])
     printed = capsys.readouterr().out
     assert printed.splitlines() == ["name            status", "Ada Eve  paid   held [2J", "Bo              -"]
+
+
+@pytest.mark.parametrize("place", ["{}Ada", "A{}da", "Ada{}", "{0}A{0}{0}da{0}"])
+def test_what_nobody_sees_goes_wherever_it_stands(place: str) -> None:
+    unseen = [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xAD, 0x61C, 0xFEFF]
+    assert [hex(code) for code in unseen if clean_text(place.format(chr(code))) != "Ada"] == []
+
+
+@pytest.mark.parametrize(
+    "sign", ["\u034f", "\u115f", "\u2800", "\u3164", "\uffa0", "\ufe0f", "\U000e0041", "\U000e0100"]
+)
+def test_fillers_selectors_and_tags_go_from_what_they_do_not_belong_to(sign: str) -> None:
+    assert clean_text(f"A{sign}da{sign}") == "Ada"
+
+
+@pytest.mark.parametrize("text", ["می‌خواهم", "क्\u200dष", "葛\U000e0100城", "٣\u06dd", "❤\ufe0f"])
+def test_what_belongs_to_its_script_stays(text: str) -> None:
+    assert clean_text(text) == text
+
+
+@pytest.mark.parametrize("text", ["می\u200c", "\u200dक", "A\u200cb", "م\u200c b", "👩\u200d🌾"])
+def test_joiners_that_join_no_letters_of_such_a_script_go(text: str) -> None:
+    assert clean_text(text) == text.replace("\u200c", "").replace("\u200d", "")
+
+
+def test_what_is_kept_is_composed() -> None:
+    assert clean_text("Zoe\u0308 A\u030angstro\u034f\u0308m") == "Zoë Ångström"
+
+
+def test_a_letter_has_no_more_marks_than_any_language_gives_it() -> None:
+    assert len(clean_text("a" + "\u0301" * 100_000)) <= 31
+
+
+@pytest.mark.parametrize(
+    "typed", ["SW1A  1AA", "SW1A\u00a01AA", " SW1A\u20091AA\u200b", "ＳＷ１Ａ　１ＡＡ", "SW1A\u202f\u00a01AA"]
+)
+def test_a_code_has_one_blank_between_its_words(typed: str) -> None:
+    assert clean_code(typed) == "SW1A 1AA"
+
+
+def test_json_is_cleaned_to_its_last_text() -> None:
+    given = {"a\u200b": ["x\u200b", {"b": "e\u0301\n\u202e"}, 1, None, True]}
+    assert clean_values(given) == {"a\u200b": ["x", {"b": "é"}, 1, None, True]}

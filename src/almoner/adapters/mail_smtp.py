@@ -3,9 +3,7 @@
 import asyncio
 import ssl
 from email.encoders import encode_base64
-from email.errors import MessageError
 from email.header import Header
-from email.headerregistry import Address
 from email.mime.base import MIMEBase
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
@@ -17,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import aiosmtplib
 
 from almoner.kit.time import Clock
+from almoner.platform.outbound.email_addresses import ascii_email_address
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -89,10 +88,9 @@ class SmtpTransport:
         """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
         message = MIMEMultipart("mixed")
         message["From"] = formataddr(parseaddr(self._sender))
-        try:
-            message["To"] = str(Address(addr_spec=mail.to))
-        except (ValueError, IndexError, MessageError) as error:
-            raise MailRefused("the recipient's address is not one") from error
+        if (recipient := ascii_email_address(mail.to)) is None:
+            raise MailRefused("the recipient's address is not one")
+        message["To"] = recipient
         # A line end would begin another header.
         message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(self._clock.real_now())

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeVar
 
+from almoner.kit.text import clean_line
 from almoner.nonprofits.registers.domain import UnreadableValue
 
 _Known = TypeVar("_Known")
@@ -25,8 +26,6 @@ _MONTHS: Final = {
     for length in (3, len(name))
 }
 _AMOUNT: Final = re.compile(r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII)
-_UNSEEN: Final = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060\u00ad"))
-"""What is in a text and nobody sees: byte order marks, marks without width."""
 _NOTHING: Final = frozenset(("", "-", "--", ".", "?", "n/a", "nan", "nil", "none", "null", "#n/a", "(null)", "\\n"))
 """What is written for nothing."""
 _DAY_LIKE: Final = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}", re.ASCII)
@@ -118,10 +117,10 @@ def parse_amount(text: str) -> int | None:
 
 
 def clean_text(text: str) -> str:
-    """A text on one line, without blanks around it and doubled ones, nor what nobody sees."""
-    if not text.isascii():
-        text = text.translate(_UNSEEN)
-    return " ".join(text.split())
+    """A text on one line, without blanks around it and doubled ones, nor what nobody sees; NUL stays, to be refused."""
+    if text.isascii():
+        return " ".join(text.split())
+    return "\x00".join(map(clean_line, text.split("\x00")))
 
 
 def has_invalid_characters(text: str) -> bool:

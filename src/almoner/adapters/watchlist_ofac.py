@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from almoner.adapters.watchlist_values import country_code_of, years_of
+from almoner.kit.text import clean_text
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -104,7 +105,7 @@ def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
 
 
 def _cell(text: str) -> str:
-    text = text.strip(" \x1a\t\r\n")
+    text = clean_text(text)
     return "" if text == "-0-" else text
 
 

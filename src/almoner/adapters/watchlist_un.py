@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import ParseError, iterparse
 
 from almoner.adapters.watchlist_values import country_code_of, years_of
+from almoner.kit.text import clean_line
 from almoner.screening.watchlists.domain import (
     Category,
     Kind,
@@ -119,7 +120,7 @@ def _birth_years(element: Element) -> Iterator[int]:
 
 
 def _text(element: Element, name: str) -> str:
-    return " ".join((element.findtext(name) or "").split())
+    return clean_line(element.findtext(name) or "")
 
 
 def _day(text: str) -> date | None:

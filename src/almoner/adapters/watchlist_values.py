@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from almoner.kit.text import clean_line
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
 from almoner.screening.watchlists.domain import (
     Category,
@@ -127,7 +128,7 @@ def read_rows(
             for cells in table:
                 if any(cell.strip() for cell in cells):
                     filled = [*cells, *[""] * (len(header) - len(cells))]
-                    yield table.line_num, dict(zip(header, (" ".join(cell.split()) for cell in filled), strict=False))
+                    yield table.line_num, dict(zip(header, (clean_line(cell) for cell in filled), strict=False))
         except csv.Error as error:
             raise WatchlistRefused(f"{file.name} cannot be read after line {table.line_num}: {error}") from error
 

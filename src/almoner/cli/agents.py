@@ -6,10 +6,10 @@ import typer
 
 from almoner.cli.access import parse_id
 from almoner.cli.caller import Caller, as_operator
-from almoner.kit import email as emails
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound import email_addresses
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import OfficialContact, OfficialContactRefused
 
@@ -37,7 +37,7 @@ async def set_contact(
     where = source.strip()
     if not 1 <= len(where) <= 500:
         raise typer.BadParameter("--source must be 1 to 500 characters")
-    if len(email) > 255 or not emails.is_email_address(email):
+    if len(email) > 255 or not email_addresses.is_email_address(email):
         raise typer.BadParameter(f"'{email}' is not an email address")
     organisation_id = parse_id(tx, "organisation", organisation)
     try:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from types import FrameType
 from typing import Annotated, Any, Final
@@ -14,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from almoner import __version__
+from almoner.kit.text import clean_values
 
 _MODULES: Final = {
     "run": "run.run",
@@ -62,6 +64,19 @@ def _garbage_collection_paused() -> Iterator[None]:
         gc.enable()
 
 
+def _clean_typed_texts(command: Any) -> None:
+    """Give a command, and those below it, texts as forms get them (U6); names of files are paths, and no texts."""
+    if (run := command.callback) is not None:
+
+        @wraps(run)
+        def run_cleaned(**given: Any) -> Any:
+            return run(**{name: clean_values(value) for name, value in given.items()})
+
+        command.callback = run_cleaned
+    for below in getattr(command, "commands", {}).values():
+        _clean_typed_texts(below)
+
+
 class _LazyCommands(Mapping[str, Any]):
     """The commands, each imported on first use: importing all of them takes seconds."""
 
@@ -80,7 +95,9 @@ class _LazyCommands(Mapping[str, Any]):
             holder.add_typer(found, name=name)
         else:
             holder.command(name)(found)
-        return typer.main.get_group(holder).commands[name]
+        made = typer.main.get_group(holder).commands[name]
+        _clean_typed_texts(made)
+        return made
 
 
 class _Commands(TyperGroup):

@@ -2,15 +2,21 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
-_UNTYPED: Final = ("Cc", "Cs")
 _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _TABS: Final = re.compile(r"(?<! )(?> *)[\t\v\f][ \t\v\f]*")
 _BREAKS: Final = re.compile(r"(?<! )(?> *)[\t\n\v\f\r\x85\u2028\u2029][ \t\n\v\f\r\x85\u2028\u2029]*")
 """Looked for from the first of several blanks only: from each of them it takes the square of how many there are."""
-_UNSEEN_MARKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_UNSEEN_MARKS: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0\ufff0\ufff1\ufff2"
+    "\ufff3\ufff4\ufff5\ufff6\ufff7\ufff8"
+)
 """Fillers and selectors that show as nothing, though they count as letters, marks or symbols."""
+_SEEN_FORMATS: Final = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
+"""Signs of numbers, verses and abbreviations that count as formats and are seen."""
 _WORD_JOINER: Final = "\u2060"
 _DOT: Final = r"[.\u2024\u3002\ufe52\uff0e\uff61]"
 _FOREIGN: Final = r"[^\x00-\x7f\s\xab\xbb\u2010-\u205e\u3001-\u3003\u3008-\u3011]"
@@ -30,16 +36,114 @@ _JOINED: Final = frozenset(
     "SINHALA TIBETAN MYANMAR KHMER BALINESE JAVANESE".split()
 )
 """Scripts in which a joiner between letters is spelling, as in Persian and Hindi (Unicode Standard Annex 31)."""
+_JOINED_BLOCKS: Final = (range(0x0600, 0x08FF), range(0x0900, 0x1100), range(0x1780, 0x18B0), range(0x1B00, 0x1B80),
+                         range(0xA8E0, 0xA900), range(0xA980, 0xA9E0))  # fmt: skip
+_SELECTED: Final = (
+    "\u1000-\u109f\u2000-\u33ff\u3400-\u9fff\ua840-\ua87f\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
+)
+"""What a variation selector may follow: symbols, and letters of East Asia."""
+_SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+LONGEST_TYPED: Final = 20_000
+_MOST_MARKS: Final = 30
+"""On one letter: no language has more (UAX 15), and to order them takes the square of their number."""
+_PLAIN_SIGNS: Final = str.maketrans(
+    {chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
+    | dict.fromkeys("\u2018\u2019\u02bc\u2032", "'")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63", "-")
+    | dict.fromkeys(_JOINERS)
+)
+"""What keyboards put in place of an ASCII sign, where nothing but ASCII can be meant."""
+
+
+def _class_of(signs: Iterable[int]) -> str:
+    """The signs as they stand within brackets of a pattern."""
+    runs: list[list[int]] = []
+    for sign in signs:
+        if runs and sign == runs[-1][1] + 1:
+            runs[-1][1] = sign
+        else:
+            runs.append([sign, sign])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in runs)
+
+
+def _is_unseen(sign: str) -> bool:
+    """Whether a sign is taken out of what people type: controls, formats, halves of characters, fillers."""
+    if sign in _UNSEEN_MARKS:
+        return True
+    return unicodedata.category(sign) in ("Cc", "Cf", "Cs") and sign not in _SEEN_FORMATS and sign not in _JOINERS
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """Anything of the following; what goes but line ends, joiners that join nothing, more marks than a letter has.
+
+    Made on first use.
+    """
+    planes = (*range(0x3400), *range(0xA000, 0xAC00), *range(0xD800, 0xE000), *range(0xFE00, 0x1_4000),
+              *range(0x1_B000, 0x1_F000), *range(0xE_0000, 0xE_0200))  # fmt: skip
+    unseen = _class_of(code for code in planes if chr(code) != "\n" and _is_unseen(chr(code)))
+    marks = _class_of(code for code in planes if unicodedata.combining(chr(code)))
+    letters = _class_of(
+        code
+        for block in _JOINED_BLOCKS
+        for code in block
+        if unicodedata.category(chr(code))[0] in "LM" and unicodedata.name(chr(code), "").split(" ")[0] in _JOINED
+    )
+    return (
+        re.compile(f"[{unseen}{marks}{_SELECTORS}\u200c\u200d]"),
+        re.compile(f"[{unseen}]+"),
+        re.compile(
+            f"(?<![{letters}])[\u200c\u200d]+|[\u200c\u200d]+(?![{letters}\u200c\u200d])|(?<![{_SELECTED}])[{_SELECTORS}]+"
+        ),
+        re.compile(f"([{marks}]{{{_MOST_MARKS}}})[{marks}]+"),
+    )
 
 
 def clean_text(text: str, *, lines: bool = False) -> str:
-    """Trimmed, without control characters; ``lines`` keeps line breaks, else they are blanks, as tabs always are.
+    """What was typed: composed (NFC) and trimmed, without what nobody sees; the one rule for every field (U6).
 
-    Joiners stay: some names need them.
+    ``lines`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of scripts that
+    are spelled with them.
     """
     text = text.replace("\r\n", "\n")
     text = (_TABS if lines else _BREAKS).sub(" ", text)
-    return "".join(c for c in text if unicodedata.category(c) not in _UNTYPED or (lines and c == "\n")).strip()
+    if not text.isascii() or not text.isprintable():
+        suspect, unseen, joining_nothing, too_many_marks = _patterns()
+        if suspect.search(text):
+            text = too_many_marks.sub(r"\1", joining_nothing.sub("", unseen.sub("", text)))
+        text = unicodedata.normalize("NFC", text)
+    return text.strip()
+
+
+def clean_line(text: str) -> str:
+    """A value of a file that others publish: as typed text, with one blank between words."""
+    return " ".join((text if text.isascii() and text.isprintable() else clean_text(text)).split())
+
+
+def clean_code(text: str) -> str:
+    """What only ASCII can be meant by, such as a postcode or a number: wide letters narrow, one blank between words."""
+    plain = clean_text(text)
+    return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())
+
+
+def keep_signs(text: str) -> str:
+    """For the names that are judged, in which what nobody sees is evidence: on one line, without controls."""
+    return "".join(c for c in _BREAKS.sub(" ", text) if unicodedata.category(c) not in ("Cc", "Cs")).strip()
+
+
+def clean_values(value: object) -> object:
+    """Every text of what JSON holds, as ``clean_text`` of several lines, but names of members.
+
+    What is longer than any field, or holds NUL, is refused by whoever takes it, and so left as it is.
+    """
+    if isinstance(value, str):
+        plain = (value.isascii() and value.isprintable()) or len(value) > LONGEST_TYPED or "\x00" in value
+        return value if plain else clean_text(value, lines=True)
+    if isinstance(value, list | tuple):
+        return [clean_values(item) for item in value]
+    if isinstance(value, dict):
+        return {name: clean_values(item) for name, item in value.items()}
+    return value
 
 
 def hidden_characters(text: str) -> list[str]:

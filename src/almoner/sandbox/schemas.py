@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.config import JsonDict
 
 from almoner.giving.accounting.reassignments.domain import ReassignmentGround
 from almoner.giving.disbursing.verifications.domain import REJECTION_REASONS as VERIFICATION_REASONS
 from almoner.giving.disbursing.verifications.domain import CheckType
 from almoner.giving.disbursing.verifications.domain import RejectionReason as VerificationReason
-from almoner.kit import email as emails
 from almoner.kit import money
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.platform.deployment import Deployment
 from almoner.platform.http.ids import SUCH_AS_KEYWORD, IdText
+from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
     CurrencyCode,
     Moment,
@@ -79,12 +79,6 @@ _GIFT: Final[JsonDict] = {
     "lastName": "Example",
     "email": "ada@example.org",
 }
-
-
-def _email(text: str) -> str:
-    if not emails.is_email_address(text):
-        raise ValueError("must be an email address such as ada@example.org")
-    return text
 
 
 _Name = Annotated[Text255, Typed]
@@ -152,7 +146,7 @@ class SimulateIn(RequestBody):
     currency_code: CurrencyCode | None = None
     first_name: _Name | None = None
     last_name: _Name | None = None
-    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    email: EmailAddress | None = None
     anonymous: YesNo = "no"
     consented_to_be_contacted_by_org: YesNo = "no"
     card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"

@@ -28,9 +28,9 @@ from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import errors
 from almoner.platform.http.caller import AccessGuard, Caller, KeyKind, RateLimitState
 from almoner.platform.http.replies import RawHeaders, Reply, allow_header, options_reply, rate_limit_headers, send_reply
-from almoner.platform.http.requests import read_limited_body
+from almoner.platform.http.requests import clean_json, read_limited_body
 from almoner.platform.observability.failures import CONNECTION_ERRORS
-from almoner.scim import PREFIX
+from almoner.scim import PREFIX, offload
 from almoner.scim.handler import ScimHandler
 from almoner.scim.protocol import ScimProtocol
 from almoner.scim.provider import build_scim_provider
@@ -123,7 +123,8 @@ class ScimApplication:
         )
         limit = self._protocol.max_body_size(request)
         assert limit is not None
-        request.body = await read_limited_body(call.receive, call.headers, limit)
+        sent = await read_limited_body(call.receive, call.headers, limit)
+        request.body = await offload.run_maybe_in_thread(len(sent) > offload.LONG_BODY, clean_json, sent)
         return _build_reply(await self._serve(request, call, found))
 
     def _routes(self, call: _Call) -> tuple[Route | None, list[str]]:

@@ -20,8 +20,8 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import EmailLink, LinkClosed, LinkClosedReason, Purpose, SignInFailed
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso import service as sso
-from almoner.kit import email as emails
 from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound import email_addresses
 from almoner.platform.outbound.addresses import client_network
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimit, RateLimiter
@@ -80,7 +80,7 @@ class LinkPages:
             return self._form(entry, "find.html", email="")
         if not entry.is_valid_form:
             return self._form(entry, "find.html", status=403, problems={"email": _AGAIN}, email=email)
-        if not emails.is_email_address(email):
+        if not email_addresses.is_email_address(email):
             problem = "Enter an email address in the correct format, like name@example.org."
             return self._form(entry, "find.html", status=422, problems={"email": problem}, email=email)
         if late := self._too_many(entry):

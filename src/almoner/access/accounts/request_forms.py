@@ -3,11 +3,12 @@
 from typing import Final
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from almoner.access.credentials.domain import is_storable_text
+from almoner.platform.pages.forms import clean_field
 
 _MOST_BYTES: Final = 65_536
 _MOST_FIELDS: Final = 60
@@ -29,11 +30,9 @@ async def read_form(request: Request) -> FormData:
         if len(body) > _MOST_BYTES:
             raise HTTPException(413, "The form is too large. Shorten your entries and try again.")
     try:
-        fields: list[tuple[str, str | UploadFile]] = [
-            *parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-        ]
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise HTTPException(400, "The form is not in a format that we accept.") from None
-    if not all(isinstance(part, str) and is_storable_text(part) for pair in fields for part in pair):
+    if not all(is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
-    return FormData(fields)
+    return FormData([(name, clean_field(name, value)) for name, value in fields])

@@ -15,9 +15,9 @@ from almoner.access.members.service import member_details
 from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, trim_to_page_size
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
 from almoner.access.sso.service import identities
-from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound import email_addresses
 
 _TAKEN: Final = "This username is already taken."
 _REPORTED: Final = {
@@ -51,7 +51,7 @@ class InvitationForm:
     def problems(self) -> dict[str, str]:
         """What is wrong with it, by field."""
         found = {}
-        if not emails.is_email_address(self.email):
+        if not email_addresses.is_email_address(self.email):
             found["email"] = "Enter an email address in the correct format, like amina@example.org."
         for field in ("name", "user_name"):
             if len(getattr(self, field)) > LONGEST_NAME:

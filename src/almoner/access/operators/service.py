@@ -32,10 +32,10 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, Role, build_profile
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.service import account, links
-from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
+from almoner.platform.outbound import email_addresses
 
 ID: Final = OPERATORS.id_type
 TOKEN_ID: Final = "operatortoken"  # noqa: S105 (the type of an identifier)
@@ -74,7 +74,7 @@ async def add_operator(tx: Tx, by: AuditContext, email: str, name: str | None, r
 
 def _profile(email: str, name: str | None) -> dict[str, Any]:
     address = email.strip()
-    if not emails.is_email_address(address):
+    if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address. Use a format like ada@example.org")
     return build_profile(address, email=address, name=(name or "").strip() or None)
 

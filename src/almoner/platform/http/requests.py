@@ -1,16 +1,18 @@
 """Reading a request: its body up to the limit, its query and body validated, all problems at once."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
 from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope
 
 from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
+from almoner.kit.text import clean_text, clean_values
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateLimitState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, QueryReader
@@ -96,7 +98,8 @@ def validate_request(
     reasons = _read_query(request)
     if readers is not None and endpoint.query is not None and not reasons:
         try:
-            arguments["query"] = endpoint.query.model_validate(readers.read(request.parameters))
+            typed = [(name, clean_text(value, lines=True)) for name, value in request.parameters]
+            arguments["query"] = endpoint.query.model_validate(readers.read(typed))
         except ValidationError as found:
             reasons.extend(errors.error_sentences(found, "query"))
     if isinstance(raw, ReceivedUpload):
@@ -109,7 +112,8 @@ def validate_request(
     if endpoint.body is not None:
         reasons.extend(_nul_reasons(raw))
         try:
-            arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(raw or b"{}")
+            typed_body = clean_json(raw, endpoint.body.judged)
+            arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(typed_body or b"{}")
         except ValidationError as found:
             refusal = _problem_for(endpoint, found) if not reasons else IncorrectParams
             raise refusal(*reasons, *errors.error_sentences(found, "body")) from None
@@ -130,10 +134,24 @@ def _validate_fields(model: type[RequestBody], fields: Mapping[str, str]) -> Req
     reasons = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
         if not reasons:
-            return model.model_validate(dict(fields))
+            return model.model_validate(clean_values(dict(fields)))
     except ValidationError as found:
         reasons = errors.error_sentences(found, "body")
     raise IncorrectParams(*reasons)
+
+
+def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
+    """JSON with all its texts as ``kit.text`` cleans them, but members that are ``judged``; what is none, as it is."""
+    if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
+        return raw
+    try:
+        sent = from_json(raw)
+    except ValueError:
+        return raw
+    cleaned = clean_values(sent)
+    if isinstance(sent, dict) and isinstance(cleaned, dict):
+        cleaned |= {name: sent[name] for name in judged if name in sent}
+    return to_json(cleaned, inf_nan_mode="constants")
 
 
 def _decode_body(raw: bytes) -> object:

@@ -1,11 +1,12 @@
-"""Texts on the wire that several records have: language tags, and addresses to which a browser is sent."""
+"""Texts on the wire that several records have: language tags, addresses of browsers and of mails, codes."""
 
 from typing import Annotated, Final
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from almoner.kit import language as languages
-from almoner.platform.outbound import addresses
+from almoner.platform.http.wire import MAX_TYPED
+from almoner.platform.outbound import addresses, email_addresses
 
 ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
 """Somebody's browser goes there, not we: any port will do. Services judge loopback: they know where they run."""
@@ -25,5 +26,20 @@ def _browser_address(text: str) -> str:
     return text
 
 
+def _clean_email(value: object) -> object:
+    return email_addresses.clean_email_address(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+
+
+def _email(text: str) -> str:
+    if text and not email_addresses.is_email_address(text):
+        raise ValueError("must be an email address such as ada@example.org")
+    return text
+
+
+TypedEmail = BeforeValidator(_clean_email)
+"""Cleans an address that people type."""
+EmailRule = AfterValidator(_email)
+TypedEmailText = Annotated[str, TypedEmail]
+EmailAddress = Annotated[str, Field(min_length=1, max_length=255), TypedEmail, EmailRule]
 LanguageTag = Annotated[str, AfterValidator(_language)]
 BrowserAddress = Annotated[str, AfterValidator(_browser_address)]

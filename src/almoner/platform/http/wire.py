@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
-from almoner.kit.text import clean_text
+from almoner.kit.text import clean_text, keep_signs
 from almoner.kit.time import parse_day_or_moment, parse_moment
 
 T = TypeVar("T")
@@ -64,6 +64,9 @@ class RequestBody(BaseModel):
         frozen=True,
         allow_inf_nan=False,
     )
+
+    judged: ClassVar[tuple[str, ...]] = ()
+    """Texts, by their names on the wire, of which what nobody sees is kept, since it is judged; see ``Judged``."""
 
 
 class PatchBody(RequestBody):
@@ -165,13 +168,19 @@ def _day_or_moment(value: object) -> object:
 
 
 def _cleaned(value: object) -> object:
-    return clean_text(value) if isinstance(value, str) and len(value) <= _MAX_TYPED else value
+    return clean_text(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
-_MAX_TYPED = 4096
+def _kept(value: object) -> object:
+    return keep_signs(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+
+
+MAX_TYPED = 4096
 Text255 = Annotated[str, Field(min_length=1, max_length=255)]
 Typed = BeforeValidator(_cleaned)
 """Cleans what people type, before its length is checked; what is far longer than any field is refused as it is."""
+Judged = BeforeValidator(_kept)
+"""For a text that is ``judged``: on one line, without controls."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,
@@ -200,7 +209,7 @@ METADATA = "metadata"
 def _metadata(value: object, *, merged: bool) -> object:
     if not isinstance(value, dict):
         return value
-    read = {key.strip(): item.strip() if isinstance(item, str) else item for key, item in value.items()}
+    read = {clean_text(key): item.strip() if isinstance(item, str) else item for key, item in value.items()}
     if all(isinstance(item, str) or (merged and item is None) for item in read.values()):
         return read
     raise PydanticCustomError(METADATA, "metadata", {"told": metadata_rules.metadata_problems(read, merged=merged)})

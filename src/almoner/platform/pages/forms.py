@@ -4,16 +4,29 @@ import asyncio
 from typing import Final
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.requests import Request
 
 from almoner.kit.errors import ContentTooLarge
+from almoner.kit.text import clean_text
 from almoner.platform.http.requests import read_limited_body
+from almoner.platform.outbound.email_addresses import clean_email_address
 
 MAX_FORM_BYTES: Final = 64 * 1024
 _MAX_FIELDS: Final = 60
 _QUICK_CHARACTERS: Final = 64 * 1024
 """More than these take the loop some milliseconds to decode."""
+
+
+_SECRETS: Final = frozenset(("password", "again", "secret"))
+"""Fields whose every character counts."""
+
+
+def clean_field(name: str, value: str) -> str:
+    """What was typed into a field, as every form gets it."""
+    if name in _SECRETS:
+        return value
+    return clean_email_address(value) if name == "email" else clean_text(value, lines=True)
 
 
 async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormData:
@@ -34,5 +47,5 @@ async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormD
 
 
 def _decode(text: str) -> FormData:
-    fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)]
-    return FormData(fields)
+    fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+    return FormData([(name, clean_field(name, value)) for name, value in fields])

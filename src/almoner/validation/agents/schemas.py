@@ -6,14 +6,13 @@ import msgspec
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.texts import LanguageTag
+from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import (
     DayOrMoment,
     Maybe,
@@ -42,7 +41,7 @@ class AgentVerificationsQuery(PageQuery):
     """Filters of the list; all given ones must hold."""
 
     status: AgentStatus | None = Field(None, description="As it is at the moment of asking.")
-    email: str | None = Field(None, max_length=255, description="The whole address of the agent.")
+    email: TypedEmailText | None = Field(None, max_length=255, description="The whole address of the agent.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
@@ -50,12 +49,6 @@ class AgentVerificationsQuery(PageQuery):
 def filters_of(query: AgentVerificationsQuery) -> Filters:
     """What the query narrows the list by."""
     return Filters(query.status, query.email, query.start_date, query.end_date)
-
-
-def _email(text: str) -> str:
-    if not emails.is_email_address(text):
-        raise ValueError("must be an email address such as ada@example.org")
-    return text
 
 
 def _website(text: str) -> str:
@@ -82,7 +75,7 @@ class AgentVerificationIn(RequestBody):
 
     first_name: Annotated[Text255, Typed]
     last_name: Annotated[Text255, Typed]
-    email: Annotated[Text255, AfterValidator(_email), Field(examples=["ada@example.org"])]
+    email: Annotated[EmailAddress, Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     validation_request_id: Annotated[
         Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")

@@ -1,18 +1,19 @@
 """Validation requests on the wire (spec 2.3, 4.3; settled 4 and 8)."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 from pydantic import AfterValidator, Field
 
-from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.organisations.domain import OrganisationType, extract_search_terms
 from almoner.platform.database.transactions import Tx
+from almoner.platform.http.texts import EmailRule, TypedEmail
 from almoner.platform.http.wire import (
     CountryCode,
     DayOrMoment,
+    Judged,
     PageQuery,
     RequestBody,
     ResponseRecord,
@@ -51,12 +52,6 @@ def filters_of(query: ValidationRequestsQuery) -> Filters:
     return Filters(query.status, words, query.start_date, query.end_date)
 
 
-def _email(text: str) -> str:
-    if text and not emails.is_email_address(text):
-        raise ValueError("must be an email address such as ada@example.org")
-    return text
-
-
 def _website(text: str) -> str:
     if not web.is_web_address(text):
         raise ValueError("must be a web address such as https://example.org")
@@ -71,7 +66,9 @@ _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, _Blan
 class ValidationRequestIn(RequestBody):
     """A nonprofit to validate."""
 
-    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), Typed]
+    judged: ClassVar[tuple[str, ...]] = ("name",)
+
+    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), Judged]
     registry_name: Annotated[
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
@@ -82,7 +79,7 @@ class ValidationRequestIn(RequestBody):
         Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
     ]
     country_code: CountryCode
-    email: Annotated[Annotated[str, Field(max_length=255), Typed, AfterValidator(_email)] | None, _Blank] = None
+    email: Annotated[Annotated[str, Field(max_length=255), TypedEmail, EmailRule] | None, _Blank] = None
     address_line1: _Optional = None
     address_line2: _Optional = None
     city: _Optional = None

@@ -39,10 +39,10 @@ from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins.domain import EmailLink
 from almoner.access.sign_ins.service import account, links
 from almoner.access.sso.service import identities
-from almoner.kit import email as emails
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.outbound import email_addresses
 
 
 async def create_group(tx: Tx, partner: Partner, profile: Profile, people: Iterable[UUID] = ()) -> Group:
@@ -177,7 +177,7 @@ async def check_invitation_address(tx: Tx, partner: Partner, by: AuditContext, e
     Administrators of the deployment may write to as many as there are.
     """
     address = email.strip()
-    if not emails.is_email_address(address):
+    if not email_addresses.is_email_address(address):
         raise IncorrectParams(f"email: {address!r} is not a valid email address")
     if by.actor.kind == "member":
         await store.lock_realm_for_update(tx, member_realm(partner))

@@ -7,7 +7,6 @@ from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationStatus, DonationType
-from almoner.kit import email as emails
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
@@ -15,6 +14,7 @@ from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
+from almoner.platform.http.texts import EmailAddress
 from almoner.platform.http.wire import (
     CurrencyCode,
     DayOrMoment,
@@ -35,12 +35,6 @@ from almoner.platform.http.wire import (
 def _currency(text: str) -> str:
     if text not in money.EXPONENTS:
         raise ValueError("must be an active ISO 4217 currency such as GBP")
-    return text
-
-
-def _email(text: str) -> str:
-    if not emails.is_email_address(text):
-        raise ValueError("must be an email address such as ada@example.org")
     return text
 
 
@@ -70,7 +64,7 @@ class DonationIn(RequestBody):
     user_id: Annotated[str, IdText("user")] | None = None
     first_name: Name | None = None
     last_name: Name | None = None
-    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    email: EmailAddress | None = None
     consented_to_be_contacted_by_org: YesNo = "no"
     anonymous: YesNo = "no"
     gift_aid_id: Annotated[str, IdText("giftaid")] | None = Field(

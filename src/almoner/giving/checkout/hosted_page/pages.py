@@ -37,6 +37,7 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
+_OVER: Final = (CheckoutState.PAID, CheckoutState.HELD, CheckoutState.AWAITED)
 _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back later types again
 
@@ -148,6 +149,8 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
+            if opened.giving.gift.standing in _OVER:  # a form that was left open: nobody is asked to send it again
+                return self._after(opened, opened.giving.gift)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.giving
         if giving.status == "expired" and giving.gift.standing is not CheckoutState.UNDER_WAY:

@@ -11,9 +11,9 @@ from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.payments.domain import Tariff
 from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
-from almoner.kit import email as emails
 from almoner.kit.money import Money
 from almoner.kit.text import clean_text
+from almoner.platform.outbound import email_addresses
 from almoner.platform.pages import numbers
 from almoner.platform.pages.numbers import AmountProblem
 
@@ -125,7 +125,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             problems["email"] = "give.problem.email.missing"
         elif len(self.email) > MAX_LENGTH:
             problems["email"] = "give.problem.email.too_long"
-        elif not emails.is_email_address(self.email):
+        elif not email_addresses.is_email_address(self.email):
             problems["email"] = "give.problem.email.wrong"
         return problems
 

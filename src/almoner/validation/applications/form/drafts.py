@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.kit import email as emails
 from almoner.kit import web
+from almoner.platform.outbound import email_addresses
 from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, Configuration, PartnerField
 
 FormStep = Literal["nonprofit", "person", "questions", "documents", "review"]
@@ -171,7 +171,7 @@ def email_problems(text: str) -> Problems:
         return {"email": "give.problem.email.missing"}
     if len(text) > MAX_LENGTH:
         return {"email": "give.problem.email.too_long"}
-    return {} if emails.is_email_address(text) else {"email": "give.problem.email.wrong"}
+    return {} if email_addresses.is_email_address(text) else {"email": "give.problem.email.wrong"}
 
 
 def answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, str]) -> Problems:

@@ -1,17 +1,16 @@
 """What is asked of validation submissions on the wire (spec 4.7; settled 8)."""
 
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from almoner.kit import email as emails
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
-from almoner.platform.http.texts import LanguageTag
-from almoner.platform.http.wire import CountryCode, Metadata, PageQuery, RequestBody, Text255, Typed
+from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
+from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery, RequestBody, Text255, Typed
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
@@ -44,7 +43,7 @@ class ValidationSubmissionsQuery(PageQuery):
     organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
     validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
     country_codes: Annotated[list[CountryCode], CommaSeparated, MaxValues] = Field([], alias="countryCodes[]")
-    email: str | None = Field(None, max_length=255, description="The whole address of the applicant.")
+    email: TypedEmailText | None = Field(None, max_length=255, description="The whole address of the applicant.")
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
 
@@ -65,12 +64,6 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> Filters:
     if wrong:
         raise IncorrectParams(*wrong)
     return made
-
-
-def _email(text: str) -> str:
-    if not emails.is_email_address(text):
-        raise ValueError("must be an email address such as ada@example.org")
-    return text
 
 
 def _website(text: str) -> str:
@@ -112,6 +105,8 @@ class ValidationSubmissionIn(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_RED_CROSS]})
 
+    judged: ClassVar[tuple[str, ...]] = ("organisationName",)
+
     configuration_id: Annotated[str, IdText("hostedconfiguration")] | None = Field(
         None, description="Your default configuration if absent."
     )
@@ -122,14 +117,12 @@ class ValidationSubmissionIn(RequestBody):
     validation_request_id: Annotated[str, IdText("validationrequest")] | None = Field(
         None, description="One that was made before, pending or accepted."
     )
-    organisation_name: Annotated[str, Field(min_length=1, max_length=500), Typed] | None = None
+    organisation_name: Annotated[str, Field(min_length=1, max_length=500), Judged] | None = None
     registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
     registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
     country_code: CountryCode | None = None
-    organisation_email: Annotated[Text255, AfterValidator(_email)] | None = Field(
-        None, description="Of the nonprofit, for its validation request."
-    )
+    organisation_email: EmailAddress | None = Field(None, description="Of the nonprofit, for its validation request.")
     address_line1: _Optional = None
     address_line2: _Optional = None
     city: _Optional = None
@@ -140,7 +133,7 @@ class ValidationSubmissionIn(RequestBody):
     )
     first_name: _Text | None = None
     last_name: _Text | None = None
-    email: Annotated[Text255, AfterValidator(_email)] | None = None
+    email: EmailAddress | None = None
     title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
     suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
         default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."

@@ -1,0 +1,47 @@
+"""Email addresses: what a form accepts is what a mail is sent to, so that both go by this one rule (U6, U7).
+
+An address is kept as it was typed and sent to in ASCII: domains beyond ASCII as A-labels. A local part beyond ASCII is
+refused, since few mail servers take it (SMTPUTF8), and nobody hears of a mail that none took.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import idna
+
+from almoner.kit.text import clean_code
+
+MAX_LENGTH: Final = 254
+"""Of an address in ASCII (RFC 5321, erratum 1690)."""
+_MAX_LOCAL: Final = 64
+_MAX_DOMAIN: Final = 253
+_LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+_LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+
+
+def clean_email_address(text: str) -> str:
+    """An address as it is kept: without what nobody sees, wide letters narrow, an apostrophe as on a keyboard."""
+    return clean_code(text)
+
+
+def is_email_address(text: str) -> bool:
+    """Whether a mail to it can be sent: quoted names and addresses of machines are none."""
+    return ascii_email_address(text) is not None
+
+
+@lru_cache(4096)
+def ascii_email_address(text: str) -> str | None:
+    """The address for the envelope of a mail, None for what is none."""
+    local, _, domain = text.rpartition("@")
+    if len(text) > MAX_LENGTH or len(local) > _MAX_LOCAL or not _LOCAL.fullmatch(local):
+        return None
+    try:
+        named = domain if domain.isascii() else idna.encode(domain, uts46=True, transitional=False).decode()
+    except (idna.IDNAError, UnicodeError):
+        return None
+    labels = named.split(".")
+    if len(labels) < 2 or labels[-1].isdigit() or not all(map(_LABEL.fullmatch, labels)):
+        return None
+    address = f"{local}@{named}"
+    return address if len(named) <= _MAX_DOMAIN and len(address) <= MAX_LENGTH else None

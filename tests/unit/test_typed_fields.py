@@ -1,0 +1,47 @@
+"""Every field of every body and form goes through the one rule for typed text."""
+
+import json
+import re
+from pathlib import Path
+
+import almoner.wiring
+from almoner.platform.http.requests import clean_json
+from almoner.platform.http.wire import PatchBody, RequestBody
+from almoner.platform.pages.forms import clean_field
+
+TYPED, KEPT = "\u202a\u200bAda\u2060 e\u0301\ufeff\u202c ", "Ada é"
+SOURCE = Path(almoner.__file__).parent
+
+
+def bodies(of: type[RequestBody] = RequestBody) -> list[type[RequestBody]]:
+    return [found for below in of.__subclasses__() for found in (below, *bodies(below))]
+
+
+def test_every_member_of_every_body_is_cleaned_but_the_names_that_are_judged() -> None:
+    judged: dict[str, set[str]] = {}
+    found = [body for body in bodies() if body is not PatchBody]
+    assert len(found) > 30
+    for body in found:
+        names = [field.alias or name for name, field in body.model_fields.items()]
+        sent = json.dumps({name: [TYPED, {"deep": TYPED}] for name in names}).encode()
+        kept = json.loads(clean_json(sent, body.judged))
+        dirty = {name for name in names if kept[name] != [KEPT, {"deep": KEPT}]}
+        assert dirty == set(body.judged), body
+        judged |= {body.__name__: dirty} if dirty else {}
+    assert judged == {"ValidationRequestIn": {"name"}, "ValidationSubmissionIn": {"organisationName"}}
+
+
+def test_no_form_is_read_but_through_the_rule() -> None:
+    readers = {
+        path for path in SOURCE.rglob("*.py") if re.search(r"\bFormData\(\[|\.form\(\)|parse_qs", path.read_text())
+    }
+    assert {str(path.relative_to(SOURCE)) for path in readers} == {
+        "access/accounts/request_forms.py",
+        "platform/database/copy_detection.py",  # an address of ours
+        "platform/http/requests.py",
+        "platform/pages/forms.py",
+        "scim/application.py",
+    }
+    assert clean_field("anything", f"{TYPED}\n1") == "Ada é \n1"
+    assert clean_field("email", "ada＠example.org\u200b") == "ada@example.org"
+    assert clean_field("password", TYPED) == TYPED
