@@ -378,6 +378,10 @@ async def _open_database(settings: Settings, clock: MovableClock) -> Database:
     return await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
 
 
+def _schema_refusal(revision: str, compatible: list[str]) -> str | None:
+    return migrations.State(revision, frozenset(compatible)).refusal
+
+
 def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskWatch:
     folders = postgres.possible_homes(settings.data_dir)
     watch = DiskWatch(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
@@ -433,6 +437,6 @@ async def build_services(
         provider_app,
         routes=routes,
         pages=pages,
-        checks=readiness.readiness_checks(db, lambda revision: migrations.State(revision).refusal),
+        checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
     )

@@ -50,6 +50,7 @@ from almoner.cli import local
 async def change(dsn):
     connection = await asyncpg.connect(dsn)
     await connection.execute("update alembic_version set version_num = $1", sys.argv[1])
+    await connection.execute("delete from compatible_revision")
     await connection.close()
 
 with local.complete_settings(settings.read_settings()) as complete:

@@ -85,7 +85,7 @@ def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 
 async def _use(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    (await migrations.state(complete.dsn)).refuse_unless_current()
+    (await migrations.state(complete.dsn)).refuse_unless_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)
     try:

@@ -128,7 +128,7 @@ def serve() -> None:
 async def _serve(
     given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_current()
+    (await migrations.state(complete.dsn)).refuse_unless_usable()
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     stop = stop_on_signals()
@@ -175,7 +175,7 @@ def work() -> None:
 
 
 async def _work(given: Settings, complete: Settings) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_current()
+    (await migrations.state(complete.dsn)).refuse_unless_usable()
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     stop = stop_on_signals()

@@ -22,6 +22,15 @@ BASELINE_REVISION = f"r0001_{_BASELINE_SHA256[:12]}"
 """Named by its content: it is rewritten until 0.1.0 is released, and a database made by another one must be refused."""
 _LATER = sorted(file.name.partition("_")[0] for file in (_FOLDER / "versions").glob("r[0-9]*_*.py"))[1:]
 REVISIONS = (BASELINE_REVISION, *_LATER)
+OLDEST_USABLE_REVISION = BASELINE_REVISION
+"""This code works over a database at this revision or a later one: raised by a release that reads what it adds."""
+OLDEST_COMPATIBLE_REVISION = BASELINE_REVISION
+"""Code that ends at this revision or a later one works over the newest: raised by a release that takes away."""
+COMPATIBLE_REVISIONS = REVISIONS[REVISIONS.index(OLDEST_COMPATIBLE_REVISION) :]
+"""Kept in the database by ``migrate``, so that older code knows that it may go on."""
+STATE_QUERY = """
+select version_num as revision, array(select revision from compatible_revision) as compatible from alembic_version
+"""
 _BEFORE_0_1_0 = re.compile(r"\d{4}a?|r0001(_[0-9a-f]{12})?")
 """Revisions from before the baseline of this version; their tables are not carried over."""
 
@@ -32,16 +41,32 @@ class MigrationRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The database's revision (None: empty) beside the newest that this code knows."""
+    """The database's revision (None: empty) beside the newest that this code knows.
+
+    ``compatible``: the newest revisions of the code that works over the database, as it says itself.
+    """
 
     revision: str | None
+    compatible: frozenset[str] = frozenset()
 
     @property
-    def verdict(self) -> Literal["current", "behind", "newer", "before 0.1.0"]:
+    def verdict(self) -> Literal["current", "compatible", "behind", "newer", "before 0.1.0"]:
         """How database and code stand to each other."""
-        if self.revision is None or self.revision in REVISIONS:
-            return "current" if self.revision == REVISIONS[-1] else "behind"
-        return "before 0.1.0" if _BEFORE_0_1_0.fullmatch(self.revision) else "newer"
+        if self.revision is None:
+            return "behind"
+        if self.revision in REVISIONS:
+            if self.revision == REVISIONS[-1]:
+                return "current"
+            usable = REVISIONS.index(self.revision) >= REVISIONS.index(OLDEST_USABLE_REVISION)
+            return "compatible" if usable else "behind"
+        if _BEFORE_0_1_0.fullmatch(self.revision):
+            return "before 0.1.0"
+        return "compatible" if REVISIONS[-1] in self.compatible else "newer"
+
+    @property
+    def lacks_revisions(self) -> bool:
+        """Whether this code can bring the database further."""
+        return self.revision is None or self.revision in REVISIONS[:-1]
 
     @property
     def refusal(self) -> str | None:
@@ -64,7 +89,7 @@ class State:
             )
         return None
 
-    def refuse_unless_current(self) -> None:
+    def refuse_unless_usable(self) -> None:
         """Raises MigrationRefused unless code and database fit."""
         if (refusal := self.refusal) is not None:
             raise MigrationRefused(refusal)
@@ -74,7 +99,10 @@ async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> State:
     """The state of the database behind a connection of either role."""
     if await connection.fetchval("select to_regclass('public.alembic_version') is null"):
         return State(None)
-    return State(await connection.fetchval("select version_num from alembic_version"))
+    if await connection.fetchval("select to_regclass('public.compatible_revision') is null"):
+        return State(await connection.fetchval("select version_num from alembic_version"))
+    found = await connection.fetchrow(STATE_QUERY)
+    return State(None) if found is None else State(found["revision"], frozenset(found["compatible"]))
 
 
 async def state(dsn: str) -> State:
@@ -96,7 +124,7 @@ def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> Sta
     from alembic.config import Config
 
     before = asyncio.run(_prepare(owner_dsn))
-    if before.verdict == "behind":
+    if before.lacks_revisions:
         config = Config()
         config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
         config.attributes.update(dsn=owner_dsn, tell=tell)
@@ -109,7 +137,7 @@ async def _prepare(owner_dsn: str) -> State:
     try:
         found = await read_state(connection)
         if found.verdict in ("newer", "before 0.1.0"):
-            found.refuse_unless_current()
+            found.refuse_unless_usable()
         if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", APP_ROLE):
             raise MigrationRefused(
                 f"The role {APP_ROLE}, which the service connects as, does not exist; as an administrator run: "

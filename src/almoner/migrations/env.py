@@ -10,13 +10,17 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 from sqlalchemy.util import await_only
 
-from almoner.migrations import APP_ROLE
+from almoner.migrations import APP_ROLE, COMPATIBLE_REVISIONS, REVISIONS
 
 # A migration waits briefly for its locks, since all writers queue behind it, and never runs unnoticed for hours. A
 # revision that needs longer says `set local statement_timeout` itself.
 _LIMITS = "set local lock_timeout = '5s'; set local statement_timeout = '10min'"
 _ONE_AT_A_TIME = "select pg_try_advisory_lock(hashtext('almoner migrate'))"
 _TURN_SECONDS = 0.2
+_COMPATIBLE = """
+with outdated as (delete from compatible_revision where revision <> all($1::text[]))
+insert into compatible_revision select unnest($1::text[]) on conflict do nothing
+"""
 
 
 class PlainSql(PostgresqlImpl):
@@ -57,6 +61,8 @@ def _apply(connection: Any) -> None:
     with context.begin_transaction():
         context.run_migrations()
     connection.exec_driver_sql(f"grant select on alembic_version to {APP_ROLE}")
+    if context.get_head_revision() == REVISIONS[-1]:  # tests bring chains of their own
+        connection.exec_driver_sql(_COMPATIBLE, (list(COMPATIBLE_REVISIONS),))
     connection.commit()
 
 

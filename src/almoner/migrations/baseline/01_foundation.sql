@@ -3,6 +3,10 @@
 -- Trigram similarity, for search that tolerates spelling mistakes.
 create extension if not exists pg_trgm;
 
+-- The newest revisions of the code that works over this form: replaced whenever the database is migrated.
+create table compatible_revision (revision text primary key);
+grant select on compatible_revision to almoner_app;
+
 -- The allowed status transitions of every resource; a test compares them with the Lifecycle tables in the code.
 create table lifecycle_transition (
     resource text not null,

@@ -16,10 +16,13 @@ MOST_UNCHAINED_SECONDS: Final = 600.0
 _UNREACHABLE: Final = "the database cannot be reached"
 
 
-def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) -> Mapping[str, Check]:
+def readiness_checks(
+    db: Database, schema_query: str, schema_refusal: Callable[[str, list[str]], str | None]
+) -> Mapping[str, Check]:
     """Database, migrations, the lag of events and of the audit chain.
 
-    ``refusal``: why this code does not fit a database of that revision; None when it does.
+    ``schema_query`` gives the database's revision and those of the code that works over it; ``schema_refusal`` says why
+    this code does not, None when it does.
     """
 
     async def database() -> str | None:
@@ -33,10 +36,10 @@ def readiness_checks(db: Database, refusal: Callable[[str | None], str | None]) 
     async def migrations() -> str | None:
         try:
             async with db.read() as tx:
-                found = await tx.fetchval("select version_num from alembic_version")
+                found = await tx.fetchrow(schema_query)
         except UNAVAILABLE_ERRORS:
             return _UNREACHABLE
-        return refusal(found)
+        return schema_refusal(*found) if found else None
 
     async def worker() -> str | None:
         try:
