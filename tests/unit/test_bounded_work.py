@@ -91,6 +91,8 @@ def read_tables() -> None:
     """What is read once, on first use, is nobody's work."""
     for _, work in WORK.values():
         work("limitid 2nd church of a saint inc")
+        for make in SHAPES.values():
+            work(make(20))
 
 
 @pytest.mark.parametrize("name", WORK)
