@@ -100,7 +100,7 @@ async def test_i1_a_repeated_creation_is_answered_and_not_done_again(service: Se
 async def test_metadata_are_merged_key_by_key_and_nothing_else_changes(service: Service, api: Client) -> None:
     made = await create(service, api)
     path = f"{PATH}/{made['id']}"
-    changed = data(await api.patch(path, {"metadata": {"a": "1", "b": "2"}, "email": "x@y.example", "status": "x"}))
+    changed = data(await api.patch(path, {"metadata": {"a": "1", "b": "2"}}))
     assert changed == {**made, "metadata": {"a": "1", "b": "2"}}
     changed = data(await api.patch(path, {"metadata": {"a": None, "b": "3", "c": "4"}}))
     assert changed["metadata"] == {"b": "3", "c": "4"}

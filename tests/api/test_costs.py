@@ -112,6 +112,8 @@ async def test_a_body_of_too_many_values_is_refused(api: Client) -> None:
 
 
 async def test_an_answer_tells_the_first_problems_and_how_many_more_there_are(api: Client) -> None:
-    answer = await api.post("/v1/categories", {"name": "Relief", "other": ["\x00"] * (errors.MAX_REASONS + 3)})
+    answer = await api.post(
+        "/v1/categories", {"name": "Relief", "attributes": {"a": ["\x00"] * (errors.MAX_REASONS + 2)}}
+    )
     reasons = answer.json()["error"]["reasons"]
     assert (answer.status_code, len(reasons), reasons[-1]) == (400, errors.MAX_REASONS + 1, "and 3 more problems")

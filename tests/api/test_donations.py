@@ -106,7 +106,7 @@ async def test_filters_that_make_no_sense_are_refused(api: Client, query: dict[s
 async def test_metadata_are_merged_key_by_key(service: Service, api: Client) -> None:
     made = await promised(service, api, metadata={"a": "1", "b": "2"})
     path = f"/v1/donations/{made['id']}"
-    changed = data(await api.patch(path, {"metadata": {"b": None, "c": "3"}, "amount": 1, "status": "CANCELLED"}))
+    changed = data(await api.patch(path, {"metadata": {"b": None, "c": "3"}}))
     assert changed == {**made, "metadata": {"a": "1", "c": "3"}}
     assert data(await api.get(path)) == changed
     assert data(await api.patch(path, {})) == changed

@@ -234,8 +234,8 @@ async def test_k6_a_key_without_the_scope_is_403(tea: Client, service: support.S
     assert answer.json()["error"]["reasons"] == ["this key lacks the scope categories:write"]
 
 
-async def test_strings_are_trimmed_and_unknown_fields_ignored(tea: Client) -> None:
-    assert data(await tea.post("/v1/tea", {"name": "\t green \n", "milk": True})) == {"name": "green", "sugar": None}
+async def test_strings_are_trimmed(tea: Client) -> None:
+    assert data(await tea.post("/v1/tea", {"name": "\t green \n"})) == {"name": "green", "sugar": None}
 
 
 async def test_an_empty_body_needs_no_content_type(tea: Client) -> None:
@@ -267,7 +267,7 @@ async def test_bodies_that_are_no_such_object_are_400(tea: Client, raw: bytes) -
 
 
 async def test_a_json_body_over_a_mebibyte_is_413(tea: Client) -> None:
-    fits = b'{"name":"x","p":"' + b"p" * (1024 * 1024 - 19) + b'"}'
+    fits = b'{"name":"x"' + b" " * (1024 * 1024 - 12) + b"}"
     headers = {"Content-Type": "application/json"}
     assert (await tea.request("POST", "/v1/tea", content=fits, headers=headers)).status_code == 200
     assert (await tea.request("POST", "/v1/tea", content=fits + b" ", headers=headers)).status_code == 413

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner
 from almoner.platform.idempotency import make_claim
@@ -30,12 +31,13 @@ async def test_i2_a_replay_is_byte_equal_and_says_so(api: Client) -> None:
 
 
 @pytest.mark.parametrize("number", ["NaN", "1e999"])
-async def test_i2_a_member_that_nobody_reads_may_hold_a_number_that_is_none(api: Client, number: str) -> None:
-    body = f'{{"name": "Water", "unread": {number}}}'.encode()
+async def test_i2_a_number_that_is_none_is_refused_with_a_key_too(api: Client, number: str) -> None:
+    named = Ids(sandbox=True).example("monitoringsubscription")
+    body = f'{{"id": "{named}", "action": "set_results", "results": {{"unread": {number}}}}}'.encode()
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
-    reported = [await api.request("POST", "/v1/categories", content=body, headers=headers) for _ in range(2)]
-    assert [answer.status_code for answer in reported] == [200, 200]
-    assert reported[0].content == reported[1].content
+    reported = [await api.request("POST", "/v1/sandbox/simulate", content=body, headers=headers) for _ in range(2)]
+    assert [answer.status_code for answer in reported] == [400, 400]
+    assert reported[0].json()["error"]["reasons"] == ["body.results.unread is not a member of this call"]
 
 
 async def test_i3_order_and_spacing_do_not_matter(api: Client) -> None:

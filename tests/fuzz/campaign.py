@@ -128,6 +128,10 @@ def run(service: Running, folder: Path, *, phases: str, examples: int, seed: int
     }
     (folder / "users.json").write_text(json.dumps(users))
     description = fetch(service, "/openapi.json")
+    for operation in [one for item in description["paths"].values() for one in item.values()]:
+        for link in operation["responses"].get("200", {}).get("links", {}).values():
+            if (body := link.pop("x-request-body", None)) is not None:
+                link["requestBody"] = body
     (folder / "openapi.json").write_text(json.dumps(description))
     organisations = [
         one["id"] for one in fetch(service, "/v1/organisations?query=foundation&type[]=nonprofit&pageSize=20")["data"]

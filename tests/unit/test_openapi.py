@@ -1,5 +1,6 @@
 """The interface description: one test for each thing that follows from a declaration."""
 
+import re
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from almoner.platform.http import conventions
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Retirement, Routes
-from almoner.platform.http.ids import IdText, PathId
+from almoner.platform.http.ids import TEST_SUFFIX, IdText, PathId
 from almoner.platform.http.openapi import build_description
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
@@ -36,10 +37,18 @@ class OutOfPaint(OutOfStock):
 
 class UserIn(RequestBody):
     name: Text255
-    organisation_id: Annotated[str, IdText("organisation")]
+    organisation_id: Annotated[str, IdText("organisation", TEST_SUFFIX)]
+    kind: Literal["person", "robot"] = "person"
+    sub_tag: Annotated[str, IdText("activitysubtag", instead=("test_pass", "test_fail"))] = "test_pass"
     note: str | None = None
     colour: Annotated[str, Field(examples=["green"])] | None = None
     registry: Annotated[str, IdText("registry")] | None = None
+
+
+class PapersIn(RequestBody):
+    """What stands beside a file."""
+
+    title: Text255
 
 
 class UserPatch(PatchBody):
@@ -99,6 +108,20 @@ async def update_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], b
 )
 async def draw_user(call: ApiCall, user_id: Annotated[UUID, PathId("user")], upload: UploadedFile) -> None:
     """Draw a user."""
+    raise NotImplementedError
+
+
+@routes.post(
+    "/v1/users/{userId}/papers",
+    key=SECRET,
+    scope="users:write",
+    empty=200,
+    upload=UploadDeclaration("file", 1000, ("image/png",)),
+)
+async def file_papers(
+    call: ApiCall, user_id: Annotated[UUID, PathId("user")], body: PapersIn, upload: UploadedFile
+) -> None:
+    """File papers of a user."""
     raise NotImplementedError
 
 
@@ -202,6 +225,40 @@ def test_an_upload_names_its_field_size_and_media_types() -> None:
     assert content["encoding"] == {"file": {"contentType": "image/png"}}
 
 
+def test_texts_beside_a_file_stand_in_one_flat_form_with_it() -> None:
+    content = operation("/v1/users/{userId}/papers", "post")["requestBody"]["content"]["multipart/form-data"]
+    schema = content["schema"]
+    assert list(schema["properties"]) == ["title", "file"]
+    assert schema["required"] == ["title", "file"]
+    assert schema["properties"]["file"]["format"] == "binary"
+    assert "PapersIn" not in SCHEMAS
+    assert schema["additionalProperties"] is False
+
+
+def test_values_are_closed_in_bodies_and_open_in_answers() -> None:
+    assert SCHEMAS["UserIn"]["properties"]["kind"]["enum"] == ["person", "robot"]
+    assert SCHEMAS["UserIn"]["additionalProperties"] is False
+    status = SCHEMAS["UserOut"]["properties"]["status"]
+    assert status == {
+        "type": "string",
+        "x-extensible-enum": ["abandoned", "active"],
+        "description": "Today one of `abandoned`, `active`; more may come.",
+    }
+    assert "additionalProperties" not in SCHEMAS["UserOut"]
+
+
+def test_identifiers_of_both_environments_and_test_values_match() -> None:
+    properties = SCHEMAS["UserIn"]["properties"]
+    for made in (IDS, Ids(sandbox=False)):
+        id_ = made.example("organisation")
+        assert re.search(properties["organisationId"]["pattern"], id_)
+        assert re.search(properties["organisationId"]["pattern"], f"{id_}-complianceStatus:pass-sanction:flag")
+        assert not re.search(properties["organisationId"]["pattern"], f"{id_}x")
+        assert re.search(properties["subTag"]["pattern"], made.example("activitysubtag"))
+    assert re.search(properties["subTag"]["pattern"], "test_pass")
+    assert not re.search(properties["subTag"]["pattern"], "test_passx")
+
+
 def test_an_empty_answer_has_no_content() -> None:
     assert "content" not in operation("/v1/users/{userId}/portrait", "post")["responses"]["200"]
 
@@ -261,7 +318,8 @@ def test_docstrings_and_titles_are_tidied() -> None:
 
 def test_declared_errors_are_told_with_their_codes_and_a_message_each() -> None:
     response = CREATE["responses"]["400"]
-    codes = response["content"]["application/json"]["schema"]["properties"]["error"]["properties"]["code"]["enum"]
+    error = response["content"]["application/json"]["schema"]["properties"]["error"]
+    codes = error["properties"]["code"]["x-extensible-enum"]
     assert "test/out_of_stock" in codes
     assert len(codes) == len(set(codes))
     examples = response["content"]["application/json"]["examples"]
@@ -293,7 +351,7 @@ def test_a_retired_route_is_deprecated() -> None:
 def test_links_lead_from_what_creates_to_what_takes_the_id() -> None:
     links = CREATE["responses"]["200"]["links"]
     assert links["updateUser"] == {"operationId": "updateUser", "parameters": {"userId": "$response.body#/data/id"}}
-    assert set(links) == {"updateUser", "drawUser"}
+    assert set(links) == {"updateUser", "drawUser", "filePapers"}
 
 
 def test_a_webhook_carries_the_record_of_its_event() -> None:

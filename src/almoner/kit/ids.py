@@ -3,7 +3,7 @@
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -18,6 +18,7 @@ TYPES = frozenset(
     "bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation".split()
 )
 
+_SANDBOX = "sandbox_"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # ten bits a step: ids are made by the hundred
 _TO_BASE32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
@@ -51,7 +52,7 @@ class Ids:
     __slots__ = ("_prefix",)
 
     def __init__(self, *, sandbox: bool) -> None:
-        self._prefix = "sandbox_" if sandbox else ""
+        self._prefix = _SANDBOX if sandbox else ""
 
     def text(self, type_: str, value: UUID) -> str:
         """``donation`` and a UUID become ``sandbox_donation_01h...``."""
@@ -66,9 +67,13 @@ class Ids:
         head = f"{self._prefix}{type_}_"
         return decode_uuid(text[len(head) :]) if text.startswith(head) else None
 
-    def pattern(self, type_: str) -> str:
-        """Regular expression of this type's identifiers, for the interface description."""
-        return f"^{self._prefix}{type_}_[0-7][{_ALPHABET}]{{25}}$"
+    def pattern(self, type_: str, tail: str = "", instead: Sequence[str] = ()) -> str:
+        """Regular expression of this type's identifiers in either environment, for the interface description.
+
+        ``tail``: a pattern of what may follow one, ``instead``: other values that are taken.
+        """
+        own = f"({_SANDBOX})?{type_}_[0-7][{_ALPHABET}]{{25}}{tail}"
+        return f"^({'|'.join((own, *instead))})$" if instead else f"^{own}$"
 
     def example(self, type_: str) -> str:
         """A well-formed identifier that belongs to no record."""

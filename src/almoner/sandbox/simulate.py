@@ -5,15 +5,20 @@ Each kind of record has a module of its own, ``simulate_donations`` and so on, t
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
+
+import msgspec
+from pydantic import ValidationError
 
 from almoner.kit.errors import BadRequest, IncorrectParams, NotFound
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
-from almoner.platform.http.wire import ResponseRecord
+from almoner.platform.http.errors import error_sentences
+from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
 
+B = TypeVar("B", bound=RequestBody)
 C = TypeVar("C", bound=str)
 
 SimulatedAction = Callable[[Partner, UUID, SimulateIn], Awaitable[ResponseRecord]]
@@ -49,6 +54,14 @@ def ensure_fields(**given: object) -> None:
     missing = [f"body.{name} is required for this action" for name, value in given.items() if value is None]
     if missing:
         raise IncorrectParams(*missing)
+
+
+def read_results(model: type[B], results: Mapping[str, Any], record: type[msgspec.Struct]) -> B:
+    """The results of a subscription. ``record``: as its record shows them. Raises IncorrectParams."""
+    try:
+        return model.model_validate(results)
+    except ValidationError as wrong:
+        raise IncorrectParams(*error_sentences(wrong, "body.results", model, record)) from None
 
 
 def parse_reason_code(codes: Sequence[C], given: str | None, default: C) -> C:

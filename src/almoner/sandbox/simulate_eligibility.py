@@ -1,25 +1,28 @@
 """Simulated results of eligibility subscriptions (settled 9)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field, ValidationError
+import msgspec
+from pydantic import BeforeValidator, Field
 
-from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import EligibilityStatus, InvalidState, InvalidSubTags
 
 ERRORS: Final = (InvalidState, InvalidSubTags)
+_MEMBERS: Final = {field.encode_name for field in msgspec.structs.fields(eligibility.EligibilityDecidedSubTagOut)}
 
 
 def _sub_tag_id(value: object) -> object:
     """The id of a sub-tag, also of one as the record shows it."""
-    return value.get("id") if isinstance(value, dict) else value
+    if isinstance(value, dict) and value.keys() <= _MEMBERS:
+        return value.get("id")
+    return value
 
 
 _SubTags = Annotated[list[Annotated[str, BeforeValidator(_sub_tag_id)]], Field(max_length=100)]
@@ -33,24 +36,12 @@ class EligibilityResultsIn(RequestBody):
     rejected_activity_sub_tags: _SubTags = Field(default_factory=list)
 
 
-def _read_results(results: dict[str, Any]) -> EligibilityResultsIn:
-    """Raises IncorrectParams naming everything that is wrong with them."""
-    try:
-        return EligibilityResultsIn.model_validate(results)
-    except ValidationError as wrong:
-        reasons = [
-            f"body.results.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-            for problem in wrong.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        raise IncorrectParams(*reasons) from None
-
-
 def simulated_eligibility_actions(db: Database) -> SimulatedActions:
     """What is done to an eligibility subscription; raises NotFound, InvalidState, InvalidSubTags."""
 
     async def set_results(partner: Partner, subscription_id: UUID, body: SimulateIn) -> ResponseRecord:
         ensure_fields(results=body.results)
-        results = _read_results(body.results or {})
+        results = read_results(EligibilityResultsIn, body.results or {}, eligibility.EligibilityResultsOut)
         async with db.write() as tx:
 
             def codes(texts: Sequence[str]) -> tuple[str, ...]:

@@ -3,13 +3,11 @@
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic import ValidationError
-
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.wire import RequestBody, ResponseRecord
 from almoner.sandbox.schemas import SimulateIn
-from almoner.sandbox.simulate import SimulatedActions, ensure_fields
+from almoner.sandbox.simulate import SimulatedActions, ensure_fields, read_results
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import (
@@ -67,14 +65,7 @@ class MonitoringResultsIn(RequestBody):
 
 def _read_results(results: dict[str, Any]) -> MonitoringResults:
     """Raises IncorrectParams naming everything that is wrong with them."""
-    try:
-        chosen = MonitoringResultsIn.model_validate(results).to_results()
-    except ValidationError as wrong:
-        reasons = [
-            f"body.results.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
-            for problem in wrong.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        raise IncorrectParams(*reasons) from None
+    chosen = read_results(MonitoringResultsIn, results, monitoring.MonitoringResultsOut).to_results()
     if chosen == MonitoringResults():
         raise IncorrectParams("body.results must have a complianceStatus, a category with a status, or a registration")
     return chosen

@@ -30,6 +30,7 @@ from almoner.platform.database.transactions import Mode
 from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.ids import PathId
 from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.unknown_input import parameter_sentence
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.http.wire import Query, RequestBody, ResponseRecord
 
@@ -234,10 +235,13 @@ class Routes:
 class QueryReader:
     """How an endpoint reads its query string: which names are lists (``category[]``, also ``category``), built once."""
 
-    def __init__(self, model: type[BaseModel]) -> None:
+    def __init__(self, model: type[BaseModel] | None) -> None:
+        """``model``: None for a call that has no parameters."""
         self.names: dict[str, tuple[str, bool]] = {}
-        for name, info in model.model_fields.items():
+        self.aliases: list[str] = []
+        for name, info in model.model_fields.items() if model else ():
             alias = info.alias or to_camel(name)
+            self.aliases.append(alias)
             many = get_origin(info.annotation) is list or any(
                 get_origin(arg) is list for arg in get_args(info.annotation)
             )
@@ -247,6 +251,11 @@ class QueryReader:
             also = extra.get("also") if isinstance(extra, dict) else None
             if isinstance(also, str):  # another spelling that is accepted, such as registryID (settled 0)
                 self.names[also] = (alias, many)
+
+    def problems(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
+        """A sentence for each parameter that the endpoint does not have."""
+        unknown = dict.fromkeys(name for name, _ in pairs if name not in self.names)
+        return [parameter_sentence(name, self.aliases) for name in unknown]
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
         """Text values by field; a repeated scalar keeps its last value."""

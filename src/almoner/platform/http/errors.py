@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 import msgspec
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from almoner.kit.errors import (
@@ -15,6 +15,7 @@ from almoner.kit.errors import (
     ServiceUnavailable,
     Unauthorised,
 )
+from almoner.platform.http.unknown_input import member_sentence
 from almoner.platform.http.wire import ACROSS, METADATA
 
 STATUS: Final = {
@@ -129,10 +130,25 @@ _UNION_TAGS: Final = frozenset(
 )
 
 
-def error_sentences(found: ValidationError, place: str) -> list[str]:
-    """All findings of one model as sentences; the findings of one union become one sentence."""
+def error_sentences(
+    found: ValidationError,
+    place: str,
+    model: type[BaseModel] | None = None,
+    record: type[msgspec.Struct] | None = None,
+) -> list[str]:
+    """All findings of one model as sentences; the findings of one union become one sentence.
+
+    ``record``: what the call answers, whose members are read-only where ``model`` has them not.
+    """
     by_field: dict[str, list[str]] = {}
     for error in found.errors(include_url=False, include_input=False):
+        if error["type"] == "extra_forbidden":
+            if len(by_field) < MAX_REASONS:
+                reported = member_sentence(place, error["loc"], model, record)
+            else:  # counted, and not shown
+                reported = ".".join(map(str, error["loc"]))
+            by_field[reported] = [reported]
+            continue
         if error["type"] == METADATA:
             by_field.update({reported: [reported] for reported in error["ctx"]["told"]})
             continue

@@ -46,8 +46,8 @@ class ExampleBuilder:
         schema = self.resolve_reference(given)
         if schema.get("examples"):
             return schema["examples"][0]
-        if schema.get("enum"):
-            return conventions.typical_enum_value(schema["enum"])
+        if values := schema.get("enum") or schema.get("x-extensible-enum"):
+            return conventions.typical_enum_value(values)
         for keyword in ("const", "default"):
             if schema.get(keyword) is not None:
                 return schema[keyword]

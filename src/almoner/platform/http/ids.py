@@ -7,6 +7,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 ID_TYPE_KEYWORD = "x-id-type"
+MORE_KEYWORD = "more"
+"""Beside an identifier, until its pattern is made of it: what else is taken."""
 SUCH_AS_KEYWORD = "x-such-as-id-of"
 """Beside a field that takes identifiers of several types: the type that an example shows."""
 
@@ -23,10 +25,17 @@ class IdText:
     """Marks a field that holds an identifier: ``Annotated[str, IdText("organisation")]``.
 
     The pattern is documented and not enforced here: an unknown id in a body is the area's own 400 (settled 3), and
-    in the sandbox some ids carry a trigger suffix (spec 4.11).
+    in the sandbox some ids carry a trigger suffix (spec 4.11), which ``tail`` describes. ``instead``: test values.
     """
 
     type: str
+    tail: str = ""
+    instead: tuple[str, ...] = ()
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(schema), ID_TYPE_KEYWORD: self.type}
+        made = {**handler(schema), ID_TYPE_KEYWORD: self.type}
+        return made | {MORE_KEYWORD: (self.tail, self.instead)} if self.tail or self.instead else made
+
+
+TEST_SUFFIX = r"(-[A-Za-z]+:[a-z]+)*"
+"""What may follow an identifier in the sandbox (spec 4.11)."""

@@ -33,15 +33,19 @@ from almoner.platform.http.caller import KeyKind
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
-from almoner.platform.http.ids import ID_TYPE_KEYWORD, SUCH_AS_KEYWORD
+from almoner.platform.http.ids import ID_TYPE_KEYWORD, MORE_KEYWORD, SUCH_AS_KEYWORD
 from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
 
-_REF: Final = "#/components/schemas/{name}"
+_SCHEMAS: Final = "#/components/schemas/"
+_REF: Final = _SCHEMAS + "{name}"
 _DESCRIPTION: Final = """\
 Validates nonprofits and takes donations for them.
 
 Send your key in the `Authorization` header. Every POST honours `Idempotency-Key`. Lists are paged by cursor. Amounts \
 are integers in the currency's minor unit. Errors always have the same shape; every operation lists its codes.
+
+Input that a call does not have is refused with 400, and so is a value that is not listed. Answers and events grow: \
+ignore members that you do not know, and take values of statuses, types and codes that are not listed yet.
 
 Directories provision members by SCIM 2.0 at `/scim/v2`, which describes itself at `/scim/v2/ServiceProviderConfig`.
 """
@@ -82,11 +86,11 @@ def build_description(
     schemas = _with_ids({**out_schemas, **in_schemas, "Error": response_schemas.ERROR}, ids)
     known = _Components(schemas, outs, ins, ids, ExampleBuilder(schemas))
     links = operation_links.find_links(endpoints)
-    paths: dict[str, Any] = {}
+    paths: Schema = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
     records = {record.object_name: ref for record, ref in reversed(outs.items())}
-    return {
+    made: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "Almoner",
@@ -101,7 +105,6 @@ def build_description(
             event.name: response_schemas.webhook_schema(event, records, ids, known.examples) for event in events
         },
         "components": {
-            "schemas": dict(sorted(schemas.items())),
             "responses": response_schemas.shared_error_responses(
                 problem for endpoint in endpoints for problem in problems_of(endpoint)
             ),
@@ -114,6 +117,31 @@ def build_description(
             },
         },
     }
+    used = _used_schemas(made, schemas)
+    made["components"]["schemas"] = {name: schema for name, schema in sorted(schemas.items()) if name in used}
+    return made
+
+
+def _used_schemas(place: Any, schemas: Schema) -> set[str]:
+    """The schemas that are referred to, and those that they refer to."""
+    used: set[str] = set()
+    waiting = _references({key: value for key, value in place.items() if key != "components"})
+    waiting |= _references(place["components"]["responses"])
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used.add(name)
+            waiting |= _references(schemas[name])
+    return used
+
+
+def _references(place: Any) -> set[str]:
+    if isinstance(place, list):
+        return {name for item in place for name in _references(item)}
+    if not isinstance(place, dict):
+        return set()
+    own = {place["$ref"].rsplit("/", 1)[1]} if str(place.get("$ref", "")).startswith(_SCHEMAS) else set()
+    return own.union(*(_references(value) for value in place.values()))
 
 
 def _key_scheme(description: str) -> Schema:
@@ -152,7 +180,7 @@ def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[Respo
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
             _apply_naming_conventions(field, property_, record.object_name if record else name.removesuffix("Out"))
-    return {name: _clean_schema(schema) for name, schema in components.items()}, refs
+    return {name: response_schemas.open_enums(_clean_schema(schema)) for name, schema in components.items()}, refs
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
@@ -198,14 +226,14 @@ def _docstring_markdown(text: str) -> str:
 
 
 def _with_ids(schemas: Any, ids: Ids) -> Any:
-    """Replace id marks by this environment's pattern and example."""
+    """Replace id marks by a pattern that fits both environments, and this one's example."""
     if isinstance(schemas, list):
         return [_with_ids(item, ids) for item in schemas]
     if not isinstance(schemas, dict):
         return schemas
     made = {key: _with_ids(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
-        made |= {"pattern": ids.pattern(marked), "examples": [ids.example(marked)]}
+        made |= {"pattern": ids.pattern(marked, *made.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
     if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
         made["examples"] = [ids.example(such_as)]
     return made
@@ -241,16 +269,17 @@ def _request_body(endpoint: Endpoint, known: _Components) -> Schema | None:
         media_types = ", ".join(endpoint.upload.media_types)
         part = {
             "type": "string",
-            "contentMediaType": media_types,
+            "format": "binary",
             "description": f"The file: {media_types}; at most {endpoint.upload.max_bytes:,} bytes.",
         }
+        beside = known.schemas[known.ins[endpoint.body].rsplit("/", 1)[1]] if endpoint.body is not None else {}
         fields: Schema = {
             "type": "object",
-            "properties": {endpoint.upload.field: part},
-            "required": [endpoint.upload.field],
+            "additionalProperties": False,
+            **beside,
+            "properties": {**beside.get("properties", {}), endpoint.upload.field: part},
+            "required": [*beside.get("required", ()), endpoint.upload.field],
         }
-        if endpoint.body is not None:
-            fields = {"allOf": [{"$ref": known.ins[endpoint.body]}, fields]}
         encoding = {endpoint.upload.field: {"contentType": media_types}}
         return {"required": True, "content": {"multipart/form-data": {"schema": fields, "encoding": encoding}}}
     return None

@@ -15,7 +15,7 @@ class BoundEndpoint:
     endpoint: Endpoint
     route: str
     names: tuple[str, ...]
-    query: QueryReader | None
+    query: QueryReader
     end: bytes
     open_to_pages: bool
 
@@ -26,7 +26,7 @@ class BoundEndpoint:
             endpoint,
             endpoint.route,
             tuple(endpoint.path_ids),
-            QueryReader(endpoint.query) if endpoint.query else None,
+            QueryReader(endpoint.query),
             envelope_suffix(endpoint),
             endpoint.key in (KeyKind.PUBLISHABLE, KeyKind.NONE),
         )

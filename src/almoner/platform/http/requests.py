@@ -23,6 +23,8 @@ _MAX_PARAMETERS: Final = 200
 MAX_JSON_VALUES: Final = 20_000
 """Values in one body: each takes fifty bytes or more once it is read, and a sentence where it is wrong."""
 _SEPARATORS: Final = b",[{"
+_NOTHING: Final = (b"", b"{}", b"null")
+"""Bodies of calls that take none."""
 
 
 @dataclass(slots=True)
@@ -90,36 +92,50 @@ async def read_limited_body(receive: Receive, headers: Mapping[str, str], limit:
 def validate_request(
     request: ApiRequest,
     endpoint: Endpoint,
-    readers: QueryReader | None,
+    reader: QueryReader,
     raw: bytes | ReceivedUpload,
     arguments: dict[str, Any],
 ) -> Callable[[], object]:
     """Validate query and body, all problems at once; answers what the idempotency fingerprint covers."""
-    reasons = _read_query(request)
-    if readers is not None and endpoint.query is not None and not reasons:
-        try:
-            typed = [(name, clean_text(value, lines=True)) for name, value in request.parameters]
-            arguments["query"] = endpoint.query.model_validate(readers.read(typed))
-        except ValidationError as found:
-            reasons.extend(errors.error_sentences(found, "query"))
+    reasons = _validate_query(request, endpoint, reader, arguments)
     if isinstance(raw, ReceivedUpload):
-        if reasons:
+        if reasons and raw.uploaded is None:
             raise IncorrectParams(*reasons)
         uploaded = arguments["upload"] = raw.get_uploaded_file()
+        body = _validate_fields(endpoint, uploaded.fields, reasons)
         if endpoint.body is not None:
-            arguments["body"] = _validate_fields(endpoint.body, uploaded.fields)
+            arguments["body"] = body
         return uploaded.fingerprint
-    if endpoint.body is not None:
+    if endpoint.body is not None or raw.strip() not in _NOTHING:
         reasons.extend(_nul_reasons(raw))
         try:
-            typed_body = clean_json(raw, endpoint.body.judged)
-            arguments["body"] = endpoint.body.__pydantic_validator__.validate_json(typed_body or b"{}")
+            model = endpoint.body or RequestBody
+            body = model.__pydantic_validator__.validate_json(clean_json(raw, model.judged) or b"{}")
         except ValidationError as found:
             refusal = _problem_for(endpoint, found) if not reasons else IncorrectParams
-            raise refusal(*reasons, *errors.error_sentences(found, "body")) from None
+            raise refusal(*reasons, *_body_sentences(endpoint, found)) from None
+        if endpoint.body is not None:
+            arguments["body"] = body
     if reasons:
         raise IncorrectParams(*reasons)
     return lambda: _decode_body(raw)
+
+
+def _validate_query(
+    request: ApiRequest, endpoint: Endpoint, reader: QueryReader, arguments: dict[str, Any]
+) -> list[str]:
+    """What is wrong with the query."""
+    reasons = _read_query(request)
+    if reasons:
+        return reasons
+    reasons = reader.problems(request.parameters)
+    try:
+        if endpoint.query is not None:
+            typed = [(name, clean_text(value, lines=True)) for name, value in request.parameters]
+            arguments["query"] = endpoint.query.model_validate(reader.read(typed))
+    except ValidationError as found:
+        reasons.extend(errors.error_sentences(found, "query"))
+    return reasons
 
 
 def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
@@ -129,15 +145,22 @@ def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
     return own if own is not None and alone else IncorrectParams
 
 
-def _validate_fields(model: type[RequestBody], fields: Mapping[str, str]) -> RequestBody:
-    """The text parts beside a file. Raises IncorrectParams."""
-    reasons = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
+def _body_sentences(endpoint: Endpoint, found: ValidationError) -> list[str]:
+    record = endpoint.record_type if endpoint.is_write else None
+    return errors.error_sentences(found, "body", endpoint.body, record)
+
+
+def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: list[str]) -> RequestBody:
+    """The text parts beside a file. Raises IncorrectParams, for ``reasons`` too, which are known before."""
+    held = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
-        if not reasons:
-            return model.model_validate(clean_values(dict(fields)))
+        if not held:
+            body = (endpoint.body or RequestBody).model_validate(clean_values(dict(fields)))
+            if not reasons:
+                return body
     except ValidationError as found:
-        reasons = errors.error_sentences(found, "body")
-    raise IncorrectParams(*reasons)
+        held = _body_sentences(endpoint, found)
+    raise IncorrectParams(*reasons, *held)
 
 
 def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
@@ -155,7 +178,7 @@ def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
 
 
 def _decode_body(raw: bytes) -> object:
-    """The body as data; as it was sent where a member that nobody reads holds no proper JSON (NaN, 1e999)."""
+    """The body as data; as it was sent where a member that takes anything holds no proper JSON (NaN, 1e999)."""
     try:
         return msgspec.json.decode(raw) if raw else None
     except ValueError:

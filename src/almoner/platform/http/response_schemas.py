@@ -1,7 +1,7 @@
 """The parts of the interface description that answers share: envelopes, error responses, headers, webhooks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -58,6 +58,24 @@ HEADERS: Final[Schema] = {
     },
     "Retry-After": {"description": "Whole seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
 }
+
+
+OPEN_ENUM: Final = "x-extensible-enum"
+
+
+def open_enums(schema: Any) -> Any:
+    """The values that an answer holds today, as text: more come, and a closed list would break each client then."""
+    if isinstance(schema, list):
+        return [open_enums(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: open_enums(value) for key, value in schema.items()}
+    values = made.pop("enum", None)
+    if not isinstance(values, list):  # a member of that name
+        return made if values is None else {**made, "enum": values}
+    listed = ", ".join(f"`{value}`" for value in values)
+    reported = " ".join(filter(None, (made.get("description"), f"Today one of {listed}; more may come.")))
+    return {"type": "string", **made, OPEN_ENUM: values, "description": reported}
 
 
 def common_header_refs() -> Schema:
@@ -145,7 +163,9 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
             "application/json": {
                 "schema": {
                     "allOf": [{"$ref": "#/components/schemas/Error"}],
-                    "properties": {"error": {"properties": {"code": {"enum": codes}}}},
+                    "properties": {
+                        "error": {"type": "object", "properties": {"code": {"type": "string", OPEN_ENUM: codes}}}
+                    },
                 },
                 "examples": examples,
             }

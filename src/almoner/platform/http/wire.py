@@ -52,13 +52,13 @@ def encode_envelope(record: ResponseRecord) -> bytes:
 
 
 class RequestBody(BaseModel):
-    """A request body: unknown fields ignored, strings trimmed, types strict, all problems found at once."""
+    """A request body: unknown members refused, strings trimmed, types strict, all problems found at once."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
         validate_by_alias=True,
         validate_by_name=False,
-        extra="ignore",
+        extra="forbid",
         str_strip_whitespace=True,
         strict=True,
         frozen=True,

@@ -15,6 +15,8 @@ Schema = dict[str, Any]
 
 _PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
+_OPAQUE: Final = 26
+"""Characters of an identifier behind its type."""
 _VARIABLE: Final = re.compile(r"\$[a-z]+")
 
 
@@ -51,7 +53,7 @@ class CurlExamples:
         for needed in self._needed(operation):
             self._fetch(needed, fetched)
         call = self._curl(method, path, operation, first=True)
-        prefix = _prefix(self._pattern(type_))
+        prefix = self._example(type_)[:-_OPAQUE]
         fetched[type_] = f"{type_}=$({call} | grep -o '{prefix}[0-9a-z]*' | head -n 1)"
 
     def _curl(self, method: str, path: str, operation: Schema, *, first: bool = False) -> str:
@@ -106,17 +108,16 @@ class CurlExamples:
         }
 
     def _parts(self, operation: Schema) -> dict[str, str]:
-        """Text parts beside a file: what is required, by the first of several ways."""
-        beside = _multipart(operation).get("allOf", ())[:-1]
+        """Text parts beside a file: what is required, and the first of several that name whose it is."""
+        schema = _multipart(operation)
         made: dict[str, str] = {}
-        for part in beside:
-            schema = self._schemas[part["$ref"].rsplit("/", 1)[1]]
-            ways: list[Schema] = schema.get("oneOf", [])
-            for name in [*(ways[0]["required"] if ways else ()), *schema.get("required", ())]:
-                property_ = schema["properties"][name]
-                option = next(one for one in (property_, *property_.get("anyOf", ())) if "type" in one)
-                type_ = option.get(ID_TYPE_KEYWORD)
-                made[name] = f"${type_}" if type_ else str((option.get("examples") or option["enum"])[0])
+        for name, property_ in schema.get("properties", {}).items():
+            option = next(one for one in (property_, *property_.get("anyOf", ())) if "type" in one)
+            type_ = option.get(ID_TYPE_KEYWORD)
+            if type_ and not made:
+                made[name] = f"${type_}"
+            elif name in schema["required"] and option.get("format") != "binary":
+                made[name] = str((option.get("examples") or option["enum"])[0])
         return made
 
     def _body_schema(self, operation: Schema) -> Schema:
@@ -146,12 +147,12 @@ class CurlExamples:
         found: str | None = own.get(ID_TYPE_KEYWORD)
         return found
 
-    def _pattern(self, type_: str) -> str:
-        """The pattern of a type's identifiers, as some record declares it."""
+    def _example(self, type_: str) -> str:
+        """An identifier of a type, as some record shows it."""
         for schema in self._schemas.values():
             for property_ in schema.get("properties", {}).values():
                 if property_.get(ID_TYPE_KEYWORD) == type_:
-                    return str(property_["pattern"])
+                    return str(property_["examples"][0])
         raise KeyError(type_)
 
 
@@ -160,11 +161,6 @@ def _curl_body(body: bytes, *, inline: bool) -> str:
     if inline or body == b"{}":
         return "'" + _VARIABLE.sub("'\"\\g<0>\"'", body.decode()) + "'"
     return f"@- <<JSON\n{msgspec.json.format(body, indent=2).decode()}\nJSON"
-
-
-def _prefix(pattern: str) -> str:
-    """``sandbox_user_`` of ``^sandbox_user_[0-7]...``."""
-    return pattern.removeprefix("^").partition("[")[0]
 
 
 def _path_ids(operation: Schema) -> dict[str, str]:
@@ -183,9 +179,7 @@ def _multipart(operation: Schema) -> Schema:
 
 def _upload(operation: Schema) -> str | None:
     """The part that is the file: the last of what a form holds."""
-    schema = _multipart(operation)
-    own = schema.get("allOf", [schema])[-1]
-    return next(iter(own.get("properties", ())), None)
+    return next(reversed(_multipart(operation).get("properties", {})), None)
 
 
 def _query(operation: Schema, *, first: bool) -> str:

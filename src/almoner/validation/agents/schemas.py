@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 from pydantic import AfterValidator, ConfigDict, Field
-from pydantic.config import JsonDict, JsonValue
+from pydantic.config import JsonDict
 
 from almoner.kit import web
 from almoner.kit.ids import Ids
@@ -65,13 +65,12 @@ _ADA: Final[JsonDict] = {
     "title": "Treasurer",
     "language": "fr",
 }
-_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
 
 
 class AgentVerificationIn(RequestBody):
     """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ADA], "oneOf": _EITHER})
+    model_config = ConfigDict(json_schema_extra={"examples": [_ADA]})
 
     first_name: Annotated[Text255, Typed]
     last_name: Annotated[Text255, Typed]

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdText
@@ -18,11 +18,7 @@ class ValidationSubmissionDocumentsQuery(UnpagedQuery):
 
 
 class ValidationSubmissionDocumentIn(RequestBody):
-    """What stands beside the file: whose document it is, and what it shows."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["validationSubmissionId"]}, {"required": ["validationInviteId"]}]}
-    )
+    """What stands beside the file: whose document it is, by one of the two ids, and what it shows."""
 
     validation_submission_id: Annotated[str, IdText("validationsubmission")] | None = None
     validation_invite_id: Annotated[str, IdText("validationinvite")] | None = None

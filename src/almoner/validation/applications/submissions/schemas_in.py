@@ -8,7 +8,7 @@ from pydantic.config import JsonDict
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import TEST_SUFFIX, IdText
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery, RequestBody, Text255, Typed
 from almoner.validation.applications.configurations.domain import MAX_FIELDS
@@ -19,6 +19,7 @@ from almoner.validation.applications.submissions.domain import (
     SubmissionInput,
     SubmissionStatus,
 )
+from almoner.validation.ongoing.eligibility import service as eligibility
 
 _MOST_VALUES: Final = 100
 
@@ -76,6 +77,7 @@ _Text = Annotated[Text255, Typed]
 
 _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda text: text or None)]
 
+_SubTagId = Annotated[str, IdText("activitysubtag", instead=tuple(eligibility.TEST_VALUES))]
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Answer = Annotated[
@@ -113,8 +115,8 @@ class ValidationSubmissionIn(RequestBody):
     validation_invite_id: Annotated[str, IdText("validationinvite")] | None = Field(
         None, description="An open invite, which is complete then; it names the configuration."
     )
-    organisation_id: Annotated[str, IdText("organisation")] | None = None
-    validation_request_id: Annotated[str, IdText("validationrequest")] | None = Field(
+    organisation_id: Annotated[str, IdText("organisation", TEST_SUFFIX)] | None = None
+    validation_request_id: Annotated[str, IdText("validationrequest", TEST_SUFFIX)] | None = Field(
         None, description="One that was made before, pending or accepted."
     )
     organisation_name: Annotated[str, Field(min_length=1, max_length=500), Judged] | None = None
@@ -135,7 +137,7 @@ class ValidationSubmissionIn(RequestBody):
     last_name: _Text | None = None
     email: EmailAddress | None = None
     title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
-    suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
+    suggested_activity_sub_tags: list[_SubTagId] = Field(
         default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
     )
     metadata: Metadata | None = Field(

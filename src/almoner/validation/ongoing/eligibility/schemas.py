@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from pydantic import ConfigDict, Field
-from pydantic.config import JsonDict, JsonValue
+from pydantic.config import JsonDict
 
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
@@ -26,6 +26,7 @@ from almoner.platform.http.wire import (
     WindowEnd,
     exactly_one_of,
 )
+from almoner.validation.ongoing.eligibility import triggers
 from almoner.validation.ongoing.eligibility.domain import (
     EligibilityEvaluation,
     EligibilityStatus,
@@ -65,19 +66,21 @@ _CHOIR: Final[JsonDict] = {
     "suggestedActivitySubTags": [Ids(sandbox=True).text("activitysubtag", SUB_TAGS["AR301"].id)],
     "metadata": {"campaign": "winter"},
 }
-_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
+
+
+_SubTagId = Annotated[str, IdText("activitysubtag", instead=tuple(triggers.TEST_VALUES))]
 
 
 class EligibilitySubscriptionIn(RequestBody):
     """A new subscription: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR], "oneOf": _EITHER})
+    model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR]})
 
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     validation_request_id: Annotated[
         Annotated[str, IdText("validationrequest")] | None, exactly_one_of("organisation_id")
     ] = Field(None, validate_default=True)
-    suggested_activity_sub_tags: list[Annotated[str, IdText("activitysubtag")]] = Field(
+    suggested_activity_sub_tags: list[_SubTagId] = Field(
         default_factory=list,
         max_length=_AT_MOST,
         description="What you believe that it does: ids of sub-tags of GET /v1/activity-tags. Each is confirmed or "

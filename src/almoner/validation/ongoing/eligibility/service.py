@@ -41,8 +41,12 @@ from almoner.validation.ongoing.eligibility.domain import (
     Sort,
     SubscriptionInput,
 )
+from almoner.validation.ongoing.eligibility.schemas import (
+    EligibilityDecidedSubTagOut as EligibilityDecidedSubTagOut,
+)
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut
+from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as TEST_VALUES
 from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners

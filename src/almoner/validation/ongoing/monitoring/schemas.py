@@ -5,13 +5,13 @@ from typing import Annotated, Final
 
 import msgspec
 from pydantic import ConfigDict, Field
-from pydantic.config import JsonDict, JsonValue
+from pydantic.config import JsonDict
 
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations.domain import extract_search_terms
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.ids import IdText
+from almoner.platform.http.ids import TEST_SUFFIX, IdText
 from almoner.platform.http.wire import PageQuery, RequestBody, ResponseRecord, exactly_one_of
 from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import Category
@@ -52,17 +52,17 @@ def filters_of(query: MonitoringSubscriptionsQuery) -> Filters:
 
 
 _FUND: Final[JsonDict] = {"organisationId": Ids(sandbox=True).example("organisation")}
-_EITHER: Final[list[JsonValue]] = [{"required": ["organisationId"]}, {"required": ["validationRequestId"]}]
 
 
 class MonitoringSubscriptionIn(RequestBody):
     """Whom to monitor: an organisation, or the one that a validation request will be accepted as."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_FUND], "oneOf": _EITHER})
+    model_config = ConfigDict(json_schema_extra={"examples": [_FUND]})
 
-    organisation_id: Annotated[str, Field(max_length=500), IdText("organisation")] | None = None
+    organisation_id: Annotated[str, Field(max_length=500), IdText("organisation", TEST_SUFFIX)] | None = None
     validation_request_id: Annotated[
-        Annotated[str, Field(max_length=500), IdText("validationrequest")] | None, exactly_one_of("organisation_id")
+        Annotated[str, Field(max_length=500), IdText("validationrequest", TEST_SUFFIX)] | None,
+        exactly_one_of("organisation_id"),
     ] = Field(None, validate_default=True)
 
 

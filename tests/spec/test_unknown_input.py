@@ -1,0 +1,169 @@
+"""No call ignores what it does not have: one rule for every parameter and member of the interface (settled 11)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.client import Client
+
+DESCRIPTION = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
+SCHEMAS = DESCRIPTION["components"]["schemas"]
+OPERATIONS = {
+    operation["operationId"]: (method.upper(), path, operation)
+    for path, item in DESCRIPTION["paths"].items()
+    for method, operation in item.items()
+}
+Place = tuple[str | int, ...]
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema that a reference names."""
+    found: dict[str, Any] = SCHEMAS[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+    return found
+
+
+def objects(schema: dict[str, Any], place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every object with members of its own, and where it stands."""
+    found = resolved(schema)
+    for option in found.get("anyOf", ()):
+        yield from objects(option, place)
+    if "items" in found:
+        yield from objects(found["items"], (*place, 0))
+    if "properties" in found:
+        yield place, found
+        for name, inside in found["properties"].items():
+            yield from objects(inside, (*place, name))
+
+
+def around(place: Place, value: dict[str, Any]) -> Any:
+    """A body that has nothing but an object at that place."""
+    made: Any = value
+    for part in reversed(place):
+        made = [made] if part == 0 else {part: made}
+    return made
+
+
+def body_schema(operation: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Media type and schema of the body, where there is one."""
+    content = operation.get("requestBody", {}).get("content", {})
+    return next(((media_type, entry["schema"]) for media_type, entry in content.items()), None)
+
+
+def record_members(operation: dict[str, Any]) -> set[str]:
+    """The members of the record that is answered."""
+    content = operation["responses"].get("200", {}).get("content", {}).get("application/json")
+    data = resolved(content["schema"]).get("properties", {}).get("data", {}) if content else {}
+    return set(resolved(data.get("items", data)).get("properties", {}))
+
+
+def address(operation: dict[str, Any], path: str) -> str:
+    """The path with ids that belong to nothing."""
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{parameter['name']}}}", str(parameter["schema"]["examples"][0]))
+    return path
+
+
+async def refused(api: Client, method: str, path: str, **options: Any) -> list[str]:
+    """The reasons of a call that is refused for its input."""
+    answer = await api.request(method, path, **options)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "bad_request"), answer.text
+    reasons: list[str] = error["reasons"]
+    return reasons
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+async def test_a_parameter_that_a_call_does_not_have_is_refused_with_the_nearest(name: str, api: Client) -> None:
+    method, path, operation = OPERATIONS[name]
+    known = [one["name"] for one in operation["parameters"] if one["in"] == "query"]
+    sent = {"zzqx": "1", "utm_source": "mail", **{f"{one.removesuffix('[]').lower()}_": "x" for one in known}}
+    reasons = await refused(api, method, address(operation, path), params=sent)
+    assert "query.zzqx is not a parameter of this call" in reasons
+    assert "query.utm_source is not a parameter of this call" in reasons
+    for one in known:
+        wrong = f"{one.removesuffix('[]').lower()}_"
+        assert f"query.{wrong} is not a parameter of this call; did you mean {one}?" in reasons
+
+
+@pytest.mark.parametrize("name", [name for name, (method, _, _) in OPERATIONS.items() if method != "GET"])
+async def test_a_member_that_a_call_does_not_have_is_refused_at_every_depth(name: str, api: Client) -> None:
+    method, path, operation = OPERATIONS[name]
+    described = body_schema(operation)
+    if described is None:
+        reasons = await refused(api, method, address(operation, path), json={"zzqx": {"a": 1}})
+        assert reasons == ["body.zzqx is not a member of this call"]
+        return
+    media_type, schema = described
+    if media_type == "multipart/form-data":
+        field = list(schema["properties"])[-1]
+        types = schema["properties"][field]["description"].removeprefix("The file: ").split("; ")[0].split(", ")
+        sent = {"files": {field: ("proof", b"x", types[0])}, "data": {"zzqx": "1"}}
+        reasons = await refused(api, method, address(operation, path), **sent)
+        assert "body.zzqx is not a member of this call" in reasons
+        return
+    for place, found in objects(schema):
+        known = [one for one in found["properties"] if not isinstance(one, int)]
+        wrong = {f"{one.upper()}_": 1 for one in known}
+        where = ".".join(["body", *map(str, place)])
+        reasons = await refused(
+            api, method, address(operation, path), json=around(place, {"zzqx": 1, **wrong}), params={"zzqx": "1"}
+        )
+        assert "query.zzqx is not a parameter of this call" in reasons  # all at once
+        assert f"{where}.zzqx is not a member of this call" in reasons
+        for one in known:
+            assert f"{where}.{one.upper()}_ is not a member of this call; did you mean {one}?" in reasons
+
+
+READ_ONLY = [
+    name
+    for name, (method, _, operation) in OPERATIONS.items()
+    if method in ("POST", "PATCH", "PUT") and record_members(operation) and body_schema(operation)
+]
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+async def test_a_member_that_only_the_record_has_is_refused_as_read_only(name: str, api: Client) -> None:
+    method, path, operation = OPERATIONS[name]
+    described = body_schema(operation)
+    assert described is not None
+    media_type, schema = described
+    if media_type != "application/json":
+        return
+    only = record_members(operation) - resolved(schema)["properties"].keys()
+    reasons = await refused(api, method, address(operation, path), json=dict.fromkeys(only, "x"))
+    for one in only:
+        assert f"body.{one} is read-only: the record has it, and this call does not take it" in reasons
+
+
+async def test_the_nearest_name_is_one_that_people_would_mean(api: Client) -> None:
+    sent = {"currencyCode": "USD", "organizationId": "x", "success_url": "x", "recurring": True, "frequency": "monthly"}
+    assert await refused(api, "POST", "/v1/donation-sessions", json=sent) == [
+        "body.organisationId is required",
+        "body.currencyCode is not a member of this call; did you mean currency?",
+        "body.organizationId is not a member of this call; did you mean organisationId?",
+        "body.success_url is not a member of this call; did you mean successUrl?",
+        "body.recurring is not a member of this call",
+        "body.frequency is not a member of this call",
+    ]
+    long = "x" * 5000
+    assert await refused(api, "POST", "/v1/donation-sessions", json={"organisationId": "x", long: 1}) == [
+        f"body.{long[:100]} is not a member of this call"
+    ]
+    assert await refused(api, "GET", "/v1/donations", params={long: "1", "pagesize": "5", "after": "3"}) == [
+        f"query.{long[:100]} is not a parameter of this call",
+        "query.pagesize is not a parameter of this call; did you mean pageSize?",
+        "query.after is not a parameter of this call",
+    ]
+
+
+async def test_a_body_of_a_call_that_takes_none_is_empty(api: Client) -> None:
+    for empty in (b"", b"{}", b" {} ", b"null"):
+        answer = await api.request("GET", "/v1/donations", content=empty, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 200, answer.text
+    reasons = await refused(api, "GET", "/v1/donations", json={"email": "ada@example.org"})
+    assert reasons == ["body.email is not a member of this call"]
+    assert await refused(api, "GET", "/v1/donations", json=[1]) == ["body must be an object"]
