@@ -50,6 +50,67 @@ async def test_every_filter_narrows_list_and_total(service: Service, api: Client
     assert await listed(api, userId=service.db.deployment.ids.example("user")) == ([], 0)
 
 
+async def test_a_session_leads_to_its_donation(service: Service, api: Client, other: Client) -> None:
+    giving = await support.open_session(service, api)
+    path = f"/v1/donation-sessions/{giving.session['id']}"
+    assert giving.session["donationId"] is None
+    await giving.begin()
+    (waiting,), total = await listed(api, sessionId=giving.session["id"])
+    assert total == 1
+    giving.provider.pay_with_card(giving.provider.only())
+    await giving.come_back()
+    assert data(await api.get(path))["donationId"] == waiting
+    assert data(await api.get("/v1/donation-sessions"))[0]["donationId"] == waiting
+    await promised(service, api)
+    assert await listed(api, sessionId=giving.session["id"]) == ([waiting], 1)
+    assert await listed(api, sessionId=giving.session["id"], status="CANCELLED") == ([], 0)
+    assert await listed(other, sessionId=giving.session["id"]) == ([], 0)
+
+
+async def test_an_address_leads_to_its_donations(service: Service, api: Client, other: Client) -> None:
+    mine = [(await promised(service, api))["id"] for _ in range(3)][::-1]
+    giving = await support.open_session(service, api)
+    await giving.begin(support.gift(email="eve@example.org"))
+    assert await listed(api, email="ADA@example.org") == (mine, 3)
+    assert len((await listed(api, email="eve@example.org"))[0]) == 1
+    assert await listed(api, email="example.org") == ([], 0)
+    assert await listed(other, email="ada@example.org") == ([], 0)
+    first = await api.get("/v1/donations", email="ada@example.org", pageSize=2, status="REQUESTED_PAYMENT")
+    assert ([row["id"] for row in data(first)], first.json()["totalResults"]) == (mine[:2], 3)
+    following = await api.get(first.json()["_links"]["next"])
+    assert [row["id"] for row in data(following)] == mine[2:]
+    assert [row["id"] for row in data(await api.get(following.json()["_links"]["prev"]))] == mine[:2]
+    async with service.db.write() as tx:
+        await tx.execute("update partner set shares_donor_details = false")
+    assert await listed(api, email="ada@example.org") == ([], 0)  # what it is not shown it is not told either
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"firstName": "Sukarno"}, ("Sukarno", "")),
+        ({"firstName": "", "lastName": "Sukarno"}, ("", "Sukarno")),
+        ({"firstName": " ", "lastName": ""}, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+async def test_one_name_is_enough(service: Service, api: Client, given: dict[str, str], shown: tuple[str, str]) -> None:
+    body = {"organisationId": await factories.nonprofit(service), "amount": 100, "currencyCode": "USD", **given}
+    made = data(await api.post("/v1/donations", body))
+    assert (made["firstName"], made["lastName"]) == shown
+    assert data(await api.get(f"/v1/donations/{made['id']}")) == made
+
+
+async def test_a_simulated_donor_may_have_one_name(service: Service, api: Client) -> None:
+    session = await factories.session(service, api)
+    gift = {"id": session["id"], "action": "donate", "amount": 2500, "email": "ada@example.org"}
+    missing = await api.post("/v1/sandbox/simulate", gift)
+    assert missing.json()["error"]["reasons"] == ["body.firstName is required for this action"]
+    done = data(await api.post("/v1/sandbox/simulate", {**gift, "lastName": "Sukarno"}))
+    donation = data(await api.get(f"/v1/donations/{done['donationId']}"))
+    assert (donation["firstName"], donation["lastName"]) == ("", "Sukarno")
+
+
 async def test_days_begin_at_midnight_utc_and_offsets_are_understood(service: Service, api: Client) -> None:
     made = await promised(service, api)
     created = service.clock.now()

@@ -16,6 +16,7 @@ ADMINISTRATION = frozenset({"cli/local.py", "cli/run.py"})
 READ_BY_HAND = frozenset(
     {
         ("giving/checkout/donations/store_lists.py", "_filtered_page"),
+        ("giving/checkout/donations/store_lists.py", "_page_of_few"),
         ("platform/database/lists.py", "list_page"),
         ("scim/store.py", "list_page"),
         ("scim/store.py", "count_matches"),

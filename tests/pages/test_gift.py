@@ -48,8 +48,10 @@ async def test_a_gift_from_link_to_thanks(site: Site) -> None:
 
 
 async def test_a_suggested_amount_and_the_success_page_of_the_partner(site: Site) -> None:
-    target = f"{site.base_url}/healthz?shop=1"
+    target = f"{site.base_url}/healthz?shop={{DONATION_SESSION_ID}}"
     session = await site.session(successUrl=target)
+    assert session["successUrl"] == target
+    target = target.replace("{DONATION_SESSION_ID}", session["id"])
     async with site.donor() as page:
         await go_to_payment(site, page, session["url"], amount="$25")
         await pay(page)

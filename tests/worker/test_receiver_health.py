@@ -56,7 +56,7 @@ async def test_a_dead_receiver_is_called_less_and_less(service: Service, api: Cl
         assert (shown["health"], shown["failingSince"]) == ("healthy", None)
         for _ in range(4):
             await pass_time(service, timedelta(hours=4))
-    assert {one["status"] for one in await webhooks.deliveries(api, subscription, limit=50)} == {"succeeded"}
+    assert {one["status"] for one in await webhooks.deliveries(api, subscription, pageSize=50)} == {"succeeded"}
     assert len({got.headers["webhook-id"] for got in dead.received}) == 40
 
 
@@ -145,11 +145,11 @@ async def test_what_is_held_back_fails_within_three_days_of_its_event(
         for _ in range(71):
             service.clock.advance(HOUR)
             await service.drain()
-        waiting = await webhooks.deliveries(api, subscription, limit=50, status="pending")
+        waiting = await webhooks.deliveries(api, subscription, pageSize=50, status="pending")
         assert waiting, "probes are too few for all of them"
         service.clock.advance(HOUR)
         await service.drain()
-        ended = data(await api.get(f"/v1/webhook-subscriptions/{subscription['id']}/deliveries", limit=100))
+        ended = data(await api.get(f"/v1/webhook-subscriptions/{subscription['id']}/deliveries", pageSize=100))
         assert {one["status"] for one in ended} == {"failed"}
         assert any(not one["attempts"] for one in ended), "an attempt that is held back is no attempt"
 

@@ -23,7 +23,6 @@ from almoner.platform.http.wire import (
     PageQuery,
     RequestBody,
     ResponseRecord,
-    Text255,
     Typed,
     YesNo,
 )
@@ -81,7 +80,7 @@ _GIFT: Final[JsonDict] = {
 }
 
 
-_Name = Annotated[Text255, Typed]
+_Name = Annotated[str, Field(max_length=255), Typed]
 """As the hosted page takes it: trimmed, without control characters."""
 
 

@@ -67,7 +67,8 @@ class _Donors:
 
         Raises NotFound, SessionCompleted, PaymentDeclined, and what ``flows.start_payment`` raises.
         """
-        ensure_fields(amount=body.amount, firstName=body.first_name, lastName=body.last_name, email=body.email)
+        named = body.first_name or body.last_name  # one of them is enough
+        ensure_fields(amount=body.amount, firstName=named, email=body.email)
         async with self._db.read() as tx:
             session = await sessions.get(tx, partner, session_id)
         gift = _gift_of(body, body.currency_code or session.currency or FALLBACK_CURRENCY)

@@ -230,8 +230,7 @@ create index donation_payable on donation (partner_id, organisation_id, settled_
       and withdrawn_minor = refunded_minor and (withdrawn_minor = 0 or withdrawn_minor < settled_minor);
 create index donation_with_gift_aid on donation (organisation_id, created_at, id)
     where gift_aid_id is not null and status in ('RECEIVED_PAYMENT', 'DISBURSED');
-create index donation_of_donor on donation (partner_id, lower(email), id)
-    where email is not null and payment_id is not null;
+create index donation_of_donor on donation (lower(email), partner_id, id) where email is not null;
 -- The few ids off by more than a second; otherwise a range of ids is a range of creation times.
 create index donation_drift on donation (partner_id, id_drift(id, created_at)) where id_drift(id, created_at) > 1000;
 -- These serve index-only scans. Each begins with another column: of two indexes with the same leading column the

@@ -89,6 +89,8 @@ class AddressPolicy:
     ports: frozenset[int] | range = frozenset({443})
 
 
+_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+"""A part of a name as resolvers take it (RFC 2181, section 11, less what no address can hold)."""
 PUBLIC_ONLY: Final = AddressPolicy()
 
 
@@ -151,7 +153,7 @@ def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
     literal address outside the public ranges. What a name resolves to is judged when it is called.
     """
     parts = _split(url)
-    host = _normalise_host(parts.hostname or "")
+    host = ascii_host(parts.hostname or "")
     literal = _parse_literal(host)
     local = literal.is_loopback if literal else host == "localhost" or host.endswith(".localhost")
     local = local and policy.loopback
@@ -195,19 +197,38 @@ def _read_port(parts: SplitResult) -> int:
     return port or _DEFAULT_PORTS[parts.scheme]
 
 
-def _normalise_host(name: str) -> str:
-    """Lower-case ASCII form of a host (UTS 46): no other spelling of a name or number gets past the next checks."""
+def ascii_host(name: str) -> str:
+    """Lower-case ASCII form of a host (UTS 46): no other spelling of a name or number gets past the next checks.
+
+    What a resolver looks up is a name, also where no registrar would give it: ``my_hooks``, ``ab--cd``.
+    """
     if ":" in name:
         if "%" in name:
             raise AddressRefused("must not hold an address with a zone")
         return name.lower()
     try:
-        host = idna.encode(name, uts46=True, std3_rules=True, transitional=False).decode().lower().rstrip(".")
+        labels = _mapped(name).removesuffix(".").split(".")
+        ascii_ = [label if label.isascii() else idna.alabel(label).decode() for label in labels]
     except (idna.IDNAError, UnicodeError) as error:
         raise AddressRefused("must have a host that is a domain name") from error
-    if not host or len(host) > 253:
+    host = ".".join(ascii_)
+    if len(host) > 253 or not all(map(_is_label, ascii_)):
         raise AddressRefused("must have a host that is a domain name")
     return host
+
+
+def _is_label(label: str) -> bool:
+    if _LABEL.fullmatch(label) is None or not label.startswith("xn--"):
+        return _LABEL.fullmatch(label) is not None
+    try:
+        written = label[4:].encode().decode("punycode")
+    except UnicodeError:
+        return False
+    return written.isprintable() and not written.isascii()  # no browser goes to one that stands for nothing
+
+
+def _mapped(name: str) -> str:
+    return name.lower() if name.isascii() else idna.uts46_remap(name, std3_rules=False, transitional=False)
 
 
 def _parse_literal(host: str) -> Address | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
-import idna
+from almoner.platform.outbound import addresses
 
 REPORT_PATH: Final = "/pages/csp-reports"
 
@@ -26,10 +26,10 @@ def origin_of_url(url: str) -> str | None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or ":" in parts.hostname:
             return None
-        host = idna.encode(parts.hostname, uts46=True).decode()  # as browsers and ``addresses`` read a name
+        host = addresses.ascii_host(parts.hostname)
         default = {"http": 80, "https": 443}[parts.scheme]
         return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, default) else "")
-    except ValueError:
+    except (ValueError, addresses.AddressRefused):
         return None
 
 

@@ -95,7 +95,7 @@ class DonationDetails:
     """What a donor gives on the hosted page: at least one minor unit, and who gives it.
 
     ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
-    a word to the nonprofit. ``declarer``: who wants gift aid for it.
+    a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
     """
 
     money: Money
@@ -209,6 +209,8 @@ class DonationFilters:
     request_id: UUID | None = None
     start: datetime | None = None
     end: datetime | None = None
+    session_id: UUID | None = None
+    email: str | None = None
 
 
 class CheckoutState(Enum):
@@ -297,8 +299,8 @@ def new_hosted_donation(
         payment_id=None,
         status="REQUESTED_PAYMENT",
         money=gift.money,
-        first_name=gift.first_name,
-        last_name=gift.last_name,
+        first_name=gift.first_name or None,
+        last_name=gift.last_name or None,
         email=gift.email,
         consented=gift.consented,
         anonymous=gift.anonymous,

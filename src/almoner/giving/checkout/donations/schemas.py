@@ -1,6 +1,7 @@
 """Donations on the wire (spec 2.8; settled 4)."""
 
 from typing import Annotated, Final
+from uuid import UUID
 
 import msgspec
 from pydantic import AfterValidator, ConfigDict, Field
@@ -25,7 +26,6 @@ from almoner.platform.http.wire import (
     PatchBody,
     RequestBody,
     ResponseRecord,
-    Text255,
     Typed,
     WindowEnd,
     YesNo,
@@ -38,7 +38,7 @@ def _currency(text: str) -> str:
     return text
 
 
-Name = Annotated[Text255, Typed]
+Name = Annotated[Annotated[str, Field(max_length=255), Typed] | None, AfterValidator(lambda name: name or None)]
 
 
 _GIFT: Final[JsonDict] = {
@@ -62,7 +62,7 @@ class DonationIn(RequestBody):
         None, description="Without it, the default organisation of the user."
     )
     user_id: Annotated[str, IdText("user")] | None = None
-    first_name: Name | None = None
+    first_name: Name | None = Field(None, description="One of the two names is enough.")
     last_name: Name | None = None
     email: EmailAddress | None = None
     consented_to_be_contacted_by_org: YesNo = "no"
@@ -80,27 +80,37 @@ class DonationsQuery(PageQuery):
     organisation_id: Annotated[str, IdText("organisation")] | None = None
     status: DonationStatus | None = None
     donation_request_id: Annotated[str, IdText("donationrequest")] | None = None
+    session_id: Annotated[str, IdText("donationsession")] | None = Field(
+        None, description="The donation session of hosted donations."
+    )
+    email: str | None = Field(None, max_length=255, description="The donor's whole address, in any case.")
     start_date: DayOrMoment | None = Field(None, description="Created then or later.")
     end_date: WindowEnd | None = Field(None, description="Created before then.")
 
 
 def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
     """What the query narrows the list by. Raises IncorrectParams for what is no id."""
-    user_id = tx.ids.parse("user", query.user_id) if query.user_id is not None else None
-    organisation_id = tx.ids.parse("organisation", query.organisation_id) if query.organisation_id is not None else None
-    request_id = None
-    if query.donation_request_id is not None:
-        request_id = tx.ids.parse("donationrequest", query.donation_request_id)
     reasons = []
-    if query.user_id is not None and user_id is None:
-        reasons.append("query.userId must be the id of a user")
-    if query.organisation_id is not None and organisation_id is None:
-        reasons.append("query.organisationId must be the id of an organisation")
-    if query.donation_request_id is not None and request_id is None:
-        reasons.append("query.donationRequestId must be the id of a donation request")
+
+    def parsed(name: str, text: str | None, type_: str, what: str) -> UUID | None:
+        found = tx.ids.parse(type_, text) if text is not None else None
+        if text is not None and found is None:
+            reasons.append(f"query.{name} must be the id of {what}")
+        return found
+
+    filters = DonationFilters(
+        parsed("userId", query.user_id, "user", "a user"),
+        parsed("organisationId", query.organisation_id, "organisation", "an organisation"),
+        query.status,
+        parsed("donationRequestId", query.donation_request_id, "donationrequest", "a donation request"),
+        query.start_date,
+        query.end_date,
+        parsed("sessionId", query.session_id, "donationsession", "a donation session"),
+        query.email,
+    )
     if reasons:
         raise IncorrectParams(*reasons)
-    return DonationFilters(user_id, organisation_id, query.status, request_id, query.start_date, query.end_date)
+    return filters
 
 
 class DonationPatch(PatchBody):
@@ -140,7 +150,7 @@ class DonationOut(ResponseRecord, object_name="donation"):
     amount: int
     currency_code: str
     status: DonationStatus
-    first_name: str | None
+    first_name: Annotated[str | None, msgspec.Meta(description="Empty where the donor has one name alone.")]
     last_name: str | None
     email: str | None
     consented_to_be_contacted_by_org: YesNo
@@ -166,6 +176,8 @@ _ONE_OFF = DonationSubscriptionOut(initial=True)
 def donation_out(tx: Tx, donation: Donation) -> DonationOut:
     """The answer for one donation, and the record in its events."""
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
+    names = (donation.first_name, donation.last_name) if shown else (None, None)
+    first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is
     return DonationOut(
         id=ids.text("donation", donation.id),
         user_id=ids.text_or_none("user", donation.user_id),
@@ -175,8 +187,8 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         amount=donation.money.minor,
         currency_code=donation.money.currency,
         status=donation.status,
-        first_name=donation.first_name if shown else None,
-        last_name=donation.last_name if shown else None,
+        first_name=first_name,
+        last_name=last_name,
         email=donation.email if shown else None,
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",

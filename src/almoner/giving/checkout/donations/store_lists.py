@@ -63,9 +63,41 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilt
     """One page in reading order and the exact total, in one statement."""
     if filters == DonationFilters():
         rows, total = await lists.list_page(tx, partner, store.LIST, COLUMNS, page_)
+    elif filters.session_id is not None or filters.email is not None:
+        rows, total = await _page_of_few(tx, partner, page_, filters)
     else:
         rows, total = await _filtered_page(tx, partner, page_, filters)
     return [store.donation_of(row) for row in rows], total
+
+
+async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:
+    """Of one session or one donor: their donations are few, whatever else is asked of them."""
+    put = _Arguments()
+    conditions = [f"partner_id = {put(partner.id)}"]
+    if filters.session_id is not None:
+        conditions.append(f"session_id = {put(filters.session_id)}")
+    if filters.email is not None:
+        conditions.append(f"lower(email) = lower({put(filters.email)})")
+        conditions.append("(select shares_donor_details from partner where partner.id = partner_id)")
+    conditions.extend(
+        _MOMENTS.get(name, f"{name} is not distinct from {{}}").format(put(value))
+        for name in _NAMES
+        if (value := getattr(filters, name)) is not None
+    )
+    where = " and ".join(conditions)
+    comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
+    after = f"id {comparison} {put(page.after_id)}::uuid" if page.after_id is not None else "true"
+    rows = await tx.fetch(
+        f"""
+        with few as materialized (select id from donation where {where}),
+        listed as (select id from few where {after} order by id {order} limit {page.limit})
+        select {COLUMNS}, total from (select count(*) as total from few) counted
+        left join (select donation.* from listed join donation using (id)) shown on true
+        order by id {order}
+        """,
+        *put.values,
+    )
+    return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
 async def _filtered_page(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:

@@ -284,7 +284,7 @@ class DonationPages:
         assert donation is not None, "it has a payment"
         match giving.gift.standing:
             case CheckoutState.PAID:
-                success = giving.session.success_url
+                success = self._success_url(giving)
                 return redirect_to(success) if success else self.views.thanks_page(giving, donation, named=False)
             case CheckoutState.HELD:
                 return await self._held(giving)
@@ -295,11 +295,15 @@ class DonationPages:
             case _:
                 return self.views.waiting_page(giving, donation, _retry_address(request), giving.gift.url, unpaid=True)
 
+    def _success_url(self, giving: SessionView) -> str | None:
+        session = giving.session
+        return session.filled_success_url(self._db.deployment.ids.text("donationsession", session.id))
+
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
         """Where a donor goes who has been at the provider."""
         match gift.standing:
             case CheckoutState.PAID:
-                response = redirect_to(opened.giving.session.success_url or f"/give/{opened.name}/thanks")
+                response = redirect_to(self._success_url(opened.giving) or f"/give/{opened.name}/thanks")
                 form_cookie.clear_form(response, opened.name)
                 return response
             case CheckoutState.HELD:

@@ -1,5 +1,6 @@
 """Donation sessions: their states, expiry and rules (spec 2.7, 3.1; settled 4 and 5)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ SESSION: Final = Lifecycle(
     },
 )
 SessionStatus = Literal["open", "completed", "expired"]
+_ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
 PAGE_PURPOSE: Final = "give"
 """Purpose of the token in ``url``."""
@@ -72,6 +74,11 @@ class DonationSession:
     metadata: Mapping[str, str] | None
     created_at: datetime
     expires_at: datetime
+    donation_id: UUID | None = None
+
+    def filled_success_url(self, id_: str) -> str | None:
+        """``success_url`` with the identifier of the session in its place."""
+        return self.success_url and _ID_PLACE.sub(id_, self.success_url)
 
     def status_at(self, now: datetime) -> SessionStatus:
         """``open``, ``completed`` or ``expired``, true at the moment ``now``."""

@@ -25,7 +25,8 @@ SuccessUrl = Annotated[
     BrowserAddress,
     Field(
         max_length=addresses.MAX_LENGTH,
-        description="Where the donor is sent after giving; https. Without it a success screen is shown.",
+        description="Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's "
+        "id. Without it a success screen is shown.",
         examples=["https://shop.example/thanks"],
     ),
 ]
@@ -72,6 +73,7 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
         ),
     ]
     metadata: dict[str, str] | None
+    donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
     expires_at: str
 
@@ -88,6 +90,7 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         success_url=session.success_url,
         url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
+        donation_id=tx.ids.text_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),
         expires_at=iso_timestamp(session.expires_at),
     )

@@ -15,12 +15,12 @@ from almoner.platform.http.paging import Page
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
-    "expires_at"
+    "expires_at, donation_id"
 )
 
 
 def _session(row: Record) -> DonationSession:
-    return DonationSession(*row[:11])
+    return DonationSession(*row[:12])
 
 
 CREATE: Final = f"""
