@@ -21,7 +21,7 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.platform.observability import selfcheck
 from tests.support import bank, camt, factories
 from tests.support.bank import answer
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.payouts import gift, payouts, settled, uuid_of, verified
 from tests.support.service import Service
 
@@ -81,6 +81,28 @@ async def test_m11_a_file_is_valid_and_its_sums_are_the_payouts(
     async with service_alone.db.read() as tx:
         assert service.released_content(tx, await service.get(tx, made.file.id)) == content
     assert not (await selfcheck.run_selfcheck(service_alone.db, payment_files_checks.checks)).findings
+
+
+async def test_m11_a_file_has_the_banks_characters_and_says_what_was_changed(
+    service_alone: Service, partner: Client, tmp_path: Path
+) -> None:
+    cause = await factories.nonprofit(service_alone)
+    name = data(await partner.get(f"/v1/organisations/{cause}"))["name"]
+    await verified(service_alone, partner, cause)
+    await settled(service_alone, partner, cause, currencyCode="EUR")
+    proposed = await bank.account(service_alone, cause, "EUR", holder=f"{name} “Ø” & Łódź")
+    await bank.sent(service_alone)
+    made = await bank.made(service_alone, bank.own(tmp_path, "EUR"))
+    assert made.file is not None
+    async with service_alone.db.read() as tx:
+        [changed] = await service.changed_texts(tx, made.file.id)
+    sent = f"{name} 'O' + Lodz"
+    assert (changed.account_id, changed.name, changed.sent) == (proposed.id, "holder", sent)
+    content = await bank.released(service_alone, made.file)
+    tree = etree.fromstring(content)
+    assert [one.text for one in tree.iterfind(".//p:Cdtr/p:Nm", SPACE)] == [sent]
+    assert tree.findtext(".//p:Dbtr/p:Nm", namespaces=SPACE) == "Example + Sohne"
+    assert content.isascii()
 
 
 async def test_m11_a_payout_is_in_one_file_and_a_file_is_released_once(
@@ -239,12 +261,14 @@ async def test_m11_no_file_is_released_after_its_day(service_alone: Service, par
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (b"<a/>", "no answer of a bank: it is no pain.002"),
+        (b"<a/>", "no status report of a bank: it is another kind of XML than the messages of banks"),
         (b"not xml", "it is no XML"),
         (
             b'<!DOCTYPE x [<!ENTITY e "x">]><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"/>',
-            "pain.002",
+            "document type",
         ),
+        (b'<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"/>', "its pain.002.001.10 is empty"),
+        (camt.statement(), "it is camt.053.001.08, and what is read is pain.002.001.03 to .14"),
     ],
 )
 async def test_an_answer_that_is_none_is_refused(service_alone: Service, wrong: bytes, why: str) -> None:

@@ -139,7 +139,7 @@ async def test_a_statement_whose_file_was_made_again_changes_nothing_but_what_is
     grown = await heard(alone, came("B1", 700, request["reference"]), came("B2", 300, request["reference"]))
     assert (grown.kept, grown.lines, grown.matched) == (1, 1, 1)
     assert (await bank.stated(alone, first)).kept == 0
-    with pytest.raises(StatementError, match=r"statement has changed\.\nB1 of 2026-03-02: 700 minor units of USD\nB2"):
+    with pytest.raises(StatementError, match=r"statement has changed\.\nB1 of 2026-03-02: 7.00 USD\nB2"):
         await heard(alone, came("B1", 70, request["reference"]), came("B2", 30, request["reference"]))
     assert [one["status"] for one in await requests(partner)] == ["PAID"]
     assert len(await lines(alone)) == 2

@@ -14,6 +14,8 @@ from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReas
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.observability import selfcheck
+from almoner.selfchecks import CHECKS
 from tests.support import bank, books, camt, factories
 from tests.support import giving as support
 from tests.support.client import Client
@@ -216,24 +218,43 @@ async def test_m7_a_debit_that_is_taken_back_is_the_return_of_its_payout(alone: 
     assert [one["status"] for one in await payouts(partner)] == ["RETURNED"]
 
 
-async def test_all_that_is_wrong_with_a_file_is_told_at_once_with_its_line(alone: Service) -> None:
+async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Service) -> None:
     ahead = (max(alone.clock.now(), alone.clock.real_now()) + timedelta(days=5)).date()
-    content = camt.statement(
+    entries = [
         camt.entry("B1", 500, end_to_end="e" * 80),
         camt.entry("B2", 600, day="9999-12-31"),
         camt.entry("B3", 700, day=str(ahead)),
         camt.entry("b" * 141, 800),
-        reference="S" * 80,
-    )
-    reported = await refused(alone, content)
-    for problem in (
-        "the bank's reference for the statement must have 1 to 60 characters",
-        "line 1: the end-to-end ID has more than 35 characters",
+    ]
+    looked = await bank.stated(alone, camt.statement(*entries, reference="S" * 80))
+    assert [one.partition(": ")[2] for one in looked.problems] == [
         "line 2: the booking date 9999-12-31 is more than 3 days in the future",
         f"line 3: the booking date {ahead} is more than 3 days in the future",
-        "line 4: the bank's reference must have 1 to 140 characters",
-    ):
-        assert sum(one.endswith(problem) for one in reported) == 1, reported
+    ]
+    assert [one.movement.minor for one in await lines(alone)] == [500, 800]
+    async with alone.db.read() as tx:
+        [incomplete] = await bank_statements.statement_gaps(tx, 10)
+    assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.why
+    assert "bank_lines.statements_complete" in await found_by_selfcheck(alone)
+    corrected = [entries[0], camt.entry("B2", 600), camt.entry("B3", 700), entries[3]]
+    looked = await bank.stated(alone, camt.statement(*corrected, reference="S" * 80))
+    assert (looked.kept, looked.problems) == (1, [])
+    assert [one.movement.minor for one in await lines(alone)] == [500, 800, 600, 700]
+    assert "bank_lines.statements_complete" not in await found_by_selfcheck(alone)
+
+
+async def test_m7_lines_that_cannot_be_read_are_explained_by_people(alone: Service) -> None:
+    await bank.stated(alone, camt.statement(camt.entry("B1", 500), camt.entry("B2", 600, day="9999-12-31")))
+    async with alone.db.write() as tx:
+        [incomplete] = await bank_statements.statement_gaps(tx, 10)
+        await bank_statements.record_gap_explanation(tx, incomplete.id, note="booked by hand", by="officer")
+    async with alone.db.read() as tx:
+        assert await bank_statements.statement_gaps(tx, 10) == []
+
+
+async def found_by_selfcheck(alone: Service) -> set[str]:
+    """What the self-check finds."""
+    return {one.check.name for one in (await selfcheck.run_selfcheck(alone.db, CHECKS)).findings}
 
 
 async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Service) -> None:
@@ -248,10 +269,10 @@ async def test_what_is_no_amount_or_day_is_told_at_once_with_its_entry(alone: Se
         "entry 1: 999999999999999999.99 EUR is not a valid amount",
         "entry 2: 9999999999999999.99 EUR is more than the ledger can hold",
         "entry 3: NaN EUR is not a valid amount",
-        "entry 4: Infinity EUR is not a valid amount",
+        "entry 4: INF EUR is not a valid amount",
         "entry 5: -5.05 EUR is not a valid amount",
         "entry 6: 5.061 EUR is not a valid amount in this currency",
-        "entry 7 has no date",
+        "entry 7: it has no date",
     ]
 
 

@@ -145,7 +145,7 @@ async def test_m6_a_line_that_is_looked_at_beside_another_sees_what_became_of_it
         content = camt.statement(came(line, 2500, named), reference=f"S{file}", currency="USD", told=())
         async with alone.db.write() as tx:
             await bank_statements.store_statement(
-                tx, bank_statements.parse_file(content, None, None, alone.clock.now().date())[0], by="officer"
+                tx, bank_statements.parse_file(content, None, None, alone.clock.now().date())[0][0], by="officer"
             )
     async with alone.db.read() as tx:
         first, second = await bank_statements.open_line_ids(tx, None)

@@ -10,7 +10,7 @@ from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.accounting.suspense import store as suspense_store
 from almoner.giving.banking.bank_statements import store as bank_statements_store
-from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenLineReason
+from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenLineReason, Statement
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from tests.support import factories
@@ -51,14 +51,17 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
         await suspense_store.applied_payment_ids(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
-        await bank_statements_store.is_duplicate_reference(cast("Tx", explaining), ALL_PARTNERS, line)
-        await bank_statements_store.count_statement_parts(cast("Tx", explaining), ALL_PARTNERS, "a", "1")
-        await bank_statements_store.recorded_movements(cast("Tx", explaining), ALL_PARTNERS, "a", "1")
+        await bank_statements_store.similar_movements(cast("Tx", explaining), ALL_PARTNERS, line)
+        await bank_statements_store.is_reference_booked(cast("Tx", explaining), ALL_PARTNERS, line, "request")
+        statement = Statement("a", "1", "USD", None, None, "0" * 64, (nothing,))
+        await bank_statements_store.statement_parts(cast("Tx", explaining), ALL_PARTNERS, statement)
+        await bank_statements_store.recorded_movements(cast("Tx", explaining), ALL_PARTNERS, "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, nothing, 30, 6)
         await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, 50)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",
+        "bank_statement_line_of_day",
         "bank_statement_once",
         "bank_statement_line_statement_id_position_key",
     }

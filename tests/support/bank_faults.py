@@ -78,6 +78,10 @@ def of_bank_files() -> Iterator[Fault]:
         "where reference = 'FAULT2'",
     )
     yield Fault(
+        "bank_lines.statements_complete",
+        "update bank_statement set rejected_lines = '{line 1: 1x is not a valid amount}' where reference = 'FAULT2'",
+    )
+    yield Fault(
         "bank_lines.payouts_follow",
         """
         update disbursement set status = 'SENT', paid_at = null

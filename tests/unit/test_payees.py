@@ -175,6 +175,13 @@ def test_all_problems_of_a_proposal_are_told_at_once() -> None:
         "holder must be in Latin letters, as the bank writes it",
         "town must be in Latin letters, as the bank writes it",
     ]
+    assert proposal_problems("Bread 🍞 Trust", Address("Łódź", "POL", "??"), "PLN", None) == [
+        "holder has characters that banks do not take: 🍞. Write it as the bank does",
+        "street has no letter or digit that banks take: write it as the bank does",
+    ]
+    assert proposal_problems("ß" * 36, Address("Berlin", "DEU"), "EUR", None) == [
+        "holder must have at most 70 characters"
+    ]
     assert proposal_problems("x" * 71, Address("Berlin", "DEU"), "EURO", None) == [
         "holder must have at most 70 characters",
         "currency must have three letters such as EUR, not 'EURO'",

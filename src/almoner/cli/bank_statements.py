@@ -13,7 +13,7 @@ from almoner.cli.amounts import format_decimal
 from almoner.cli.caller import Caller, Note, as_operator, operator_transaction
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import Output, Table
+from almoner.cli.tables import Failure, Output, Table
 from almoner.giving.banking.bank_statements import flows as bank_statements_flows
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.domain import (
@@ -35,6 +35,7 @@ commands = typer.Typer(help="Import bank statements and match their lines.", no_
 
 _TYPE: Final = "bankline"
 _STATEMENT: Final = "bankstatement"
+_SHOWN: Final = 200
 
 LineId = Annotated[str, typer.Argument(help="Line ID, from `almoner bank-statements lines`.")]
 
@@ -44,7 +45,12 @@ LineId = Annotated[str, typer.Argument(help="Line ID, from `almoner bank-stateme
 async def import_statement(
     database: Database,
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="A camt.053 file, or a CSV file with --mapping.")
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            help="A camt.053 file, or a CSV file with --mapping. Can be packed (zip, gzip, tar).",
+        ),
     ],
     mapping: Annotated[Path | None, typer.Option(help="TOML file that maps the columns of the CSV file.")] = None,
 ) -> Output:
@@ -79,8 +85,11 @@ async def import_statement(
         parts.append(f"{looked.lines - looked.matched:,} need review: see `almoner bank-statements lines`.")
     if gaps:
         missing = "A statement is" if gaps == 1 else f"{gaps:,} statements are"
-        parts.append(f"{missing} missing: see `almoner bank-statements gaps`.")
-    return parts
+        parts.append(f"{missing} missing or incomplete: see `almoner bank-statements gaps`.")
+    wrong = [f"Not imported: {problem}" for problem in looked.problems[:_SHOWN]]
+    if more := len(looked.problems[_SHOWN:]):
+        wrong.append(f"Not imported: {more:,} more")
+    return [*parts, *(Failure(one) for one in wrong)]
 
 
 @commands.command("lines")
@@ -121,12 +130,13 @@ def _why(reason: OpenLineReason, refusal: str | None) -> str:
 async def list_gaps(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
-    """List gaps between bank statements.
+    """List missing and incomplete bank statements.
 
-    There is a gap if the opening balance of a statement is not the closing balance of any other statement.
+    There is a gap if the opening balance of a statement is not the closing balance of any other statement. A statement
+    is incomplete if some of its lines could not be read.
     """
     return Table(
-        ("statement", "account", "reference", "ends", "opening balance", "age"),
+        ("statement", "account", "reference", "ends", "opening balance", "age", "reason"),
         [_gap(tx, one) for one in await bank_statements.statement_gaps(tx, limit)],
     )
 
@@ -134,7 +144,7 @@ async def list_gaps(
 def _gap(tx: Tx, one: StatementGap) -> list[object]:
     opens = f"{format_decimal(one.opening_minor, one.currency)} {one.currency}"
     named = tx.ids.text(_STATEMENT, one.id)
-    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d"]
+    return [named, one.account, one.reference, one.data_date, opens, f"{(tx.now - one.since).days} d", one.why]
 
 
 @commands.command("explain")

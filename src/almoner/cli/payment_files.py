@@ -122,6 +122,7 @@ async def create(
             f"{tx.ids.text(_TYPE, made.file.id)} created: {format_amount(made.file.total)} in {_payments(made.file)}, "
             f"execution date {made.file.execution_date}, sha256 {made.file.sha256}."
         ),
+        *await _changed_texts(tx, made.file),
         f"The file is not written yet: {who} with `almoner payment-files release`.",
     ]
 
@@ -141,6 +142,41 @@ def _own(currency: str) -> OwnAccount:
     return known[currency]
 
 
+async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
+    changed = await payment_files.changed_texts(tx, file.id)
+    lines = [
+        f"The bank receives the {one.name} of {tx.ids.text('payeeaccount', one.account_id)} as {one.sent}."
+        for one in changed[:_SHOWN]
+    ]
+    if more := len(changed[_SHOWN:]):
+        lines.append(f"It receives {more:,} more in other characters: see `almoner payment-files show`.")
+    return lines
+
+
+@commands.command("show")
+@in_transaction
+async def show(tx: Tx, file: FileId) -> Output:
+    """Show a payment file before you release it.
+
+    Also lists the names and addresses that the bank receives in other characters, because banks take a limited set.
+    """
+    found = await _find(tx, file)
+    facts: list[list[object]] = [
+        ["amount", format_amount(found.total)],
+        ["payments", found.payments],
+        ["execution date", found.execution_date],
+        ["status", found.status],
+        ["two approvals", "yes" if found.requires_second_approval else "no"],
+        ["sha256", found.sha256],
+    ]
+    changed: list[list[object]] = [
+        [tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent]
+        for one in await payment_files.changed_texts(tx, found.id)
+    ]
+    tables = [Table(("field", "value"), facts)]
+    return [*tables, Table(("account", "field", "entered", "sent to the bank"), changed)] if changed else tables
+
+
 @commands.command("release")
 @with_database
 async def release(database: Database, file: FileId, out: Out) -> list[str]:
@@ -156,9 +192,11 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
         released = await payment_files.release_file(tx, made.id, by=officer.id)
         await _record(tx, officer, "payment_file.released", released)
         content = payment_files.released_content(tx, released)
+        changed = await _changed_texts(tx, released)
     outputs.write_file(out, content)
     return [
         f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256}.",
+        *changed,
         "Upload it only once. The bank rejects a second file with the same message ID.",
     ]
 

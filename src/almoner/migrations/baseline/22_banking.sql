@@ -123,8 +123,10 @@ create table payment_status_report (
 create index payment_status_report_of_file on payment_status_report (file_id, id);
 grant select, insert on payment_status_report to almoner_app;
 
--- A bank may reissue a statement with more lines, or reuse its number: each file with new lines is a part.
--- ends_on: date of the closing balance. export: lines exported as CSV for chosen days; part of no balance chain.
+-- A bank may reissue a statement with more lines: each file with new lines is a part. Banks use their numbers anew, most
+-- of them each year: recurrence counts the statements with one number. sequence: the bank's own count of statements.
+-- begins_on, ends_on: first and last date that the statement shows. form: of the file, for all but our own statements.
+-- rejected_lines: why lines of the file could not be read; the statement is incomplete. export: lines exported as CSV for chosen days; part of no balance chain.
 -- A long statement has several pages: the first has the opening balance, the last the closing balance.
 create table bank_statement (
     id uuid primary key,
@@ -138,9 +140,15 @@ create table bank_statement (
     imported_by text not null check (length(imported_by) between 1 and 255),
     imported_at timestamptz not null,
     part integer not null check (part >= 1),
+    begins_on date,
     ends_on date,
     export boolean not null default false,
-    constraint bank_statement_once unique (account, reference, part),
+    recurrence integer not null default 1 check (recurrence >= 1),
+    sequence text check (length(sequence) between 1 and 60),
+    form text check (form in ('camt.053', 'mt940', 'csv')),
+    rejected_lines text[] not null default '{}',
+    constraint bank_statement_once unique (account, reference, recurrence, part),
+    constraint bank_statement_days check (begins_on <= ends_on),
     constraint bank_statement_export check (not export or (opening_minor is null and closing_minor is null))
 );
 grant select, insert on bank_statement to almoner_app;
@@ -151,6 +159,9 @@ grant select, insert on bank_statement to almoner_app;
 -- unconfirmed: the transfer of a disbursement that is yet to be confirmed.
 -- reversal: the bank reverses an earlier movement, mostly under the same reference.
 -- reversed: it reversed money that had come in.
+-- occurrence: which one it is of those with its date, amount and bank reference in one statement, or in all of them once
+-- it is known to be a movement of its own.
+-- possible_duplicate: another statement has a similar movement.
 create table bank_statement_line (
     id uuid primary key,
     statement_id uuid not null references bank_statement (id),
@@ -167,7 +178,7 @@ create table bank_statement_line (
     status text not null check (status in ('open', 'matched', 'dismissed')),
     reason text check (reason in (
         'unknown', 'seen_before', 'other_amount', 'other_currency', 'other_state', 'ambiguous', 'matched_before',
-        'refused', 'unconfirmed', 'reversed'
+        'refused', 'unconfirmed', 'reversed', 'possible_duplicate'
     )),
     matched_as text check (matched_as in (
         'request', 'settlement', 'disbursement', 'disbursement_return', 'donation', 'donation_refund'
@@ -181,6 +192,7 @@ create table bank_statement_line (
     status_changed_at timestamptz not null,
     booking_error text check (length(booking_error) between 1 and 1000),
     reversal boolean not null default false,
+    occurrence integer not null default 1 check (occurrence >= 1),
     unique (statement_id, position),
     constraint bank_statement_line_states check (
         (status = 'open') = (reason is not null) and (status = 'matched') = (matched_as is not null)
@@ -201,10 +213,12 @@ create unique index bank_statement_line_of_payment on bank_statement_line (reque
 create unique index bank_statement_line_of_disbursement on bank_statement_line (disbursement_id, matched_as)
     where disbursement_id is not null;
 -- A movement that the bank reports twice is decided by a person: the rule books it once, however often it is imported.
--- A reversal is a movement of its own.
-create unique index bank_statement_line_booked_once on bank_statement_line (account, bank_reference, reversal)
+-- A reversal is a movement of its own; so is each of several movements under one reference in one statement.
+create unique index bank_statement_line_booked_once on bank_statement_line
+    (account, bank_reference, booked_on, amount_minor, reversal, occurrence)
     where status = 'matched' and decided_by = 'rule';
-create index bank_statement_line_of_movement on bank_statement_line (account, bank_reference);
+create index bank_statement_line_of_movement on bank_statement_line (bank_reference);
+create index bank_statement_line_of_day on bank_statement_line (account, amount_minor, booked_on);
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('bank_statement_line', 'open', 'matched'),
     ('bank_statement_line', 'open', 'dismissed');
@@ -240,11 +254,11 @@ grant select, insert on bank_statement_gap_explanation to almoner_app;
 -- closed. Equal balances are paired in any order.
 create view bank_statement_gap with (security_invoker = true) as
 with latest as (
-    select distinct on (account, currency, reference)
+    select distinct on (account, currency, reference, recurrence)
         id, account, currency, reference, opening_minor, closing_minor, coalesce(ends_on, imported_at::date) as day,
         imported_at
     from bank_statement where opening_minor is not null or closing_minor is not null
-    order by account, currency, reference, part desc
+    order by account, currency, reference, recurrence, part desc
 ), balance as (
     select account, currency, minor, sum(one) as more from (
         select account, currency, opening_minor, 1 from latest
@@ -272,6 +286,18 @@ from following f left join left_open c
 where f.nth > coalesce(c.many, 0)
   and not exists (select from bank_statement_gap_explanation e where e.statement_id = f.id);
 grant select on bank_statement_gap to almoner_app;
+
+-- Statements with lines that could not be read, until a corrected file was imported or somebody has explained them.
+create view bank_statement_incomplete with (security_invoker = true) as
+select id, account, currency, reference, opening_minor, coalesce(ends_on, imported_at::date) as day, imported_at,
+    rejected_lines
+from bank_statement s
+where rejected_lines <> '{}' and not exists (
+    select from bank_statement later
+    where (later.account, later.reference, later.recurrence) = (s.account, s.reference, s.recurrence)
+      and later.part > s.part and later.rejected_lines = '{}'
+) and not exists (select from bank_statement_gap_explanation e where e.statement_id = s.id);
+grant select on bank_statement_incomplete to almoner_app;
 
 -- Provider payouts without a bank statement line, except for simulated ones and those that come to zero.
 create view unreconciled_settlement with (security_invoker = true) as

@@ -1,19 +1,22 @@
-"""Messages of ISO 20022 as they come from outside: the right message and nothing else, without XML's traps.
+"""Messages of ISO 20022 as they come from outside: read by the names of their elements, without XML's traps.
 
-Large libraries: whoever reads messages imports this module on first use.
+Banks leave out what their schemas demand, and add what these do not know. So what is needed is looked up by its name,
+whatever else is there; whoever reads a message says what is missing. A large library: imported on first use.
 """
 
-from importlib import import_module
-from typing import Any, Final
+import re
+from collections.abc import Iterator
+from functools import reduce
+from typing import Final
 
 from lxml import etree
-from xsdata.exceptions import ParserError
-from xsdata.formats.dataclass.parsers import XmlParser
-from xsdata.formats.dataclass.parsers.config import ParserConfig
-from xsdata.formats.dataclass.parsers.handlers import LxmlEventHandler
+from lxml.etree import _Element as Element
 
 SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
 MOST_BYTES: Final = 64 * 1024 * 1024
+_MESSAGE: Final = re.compile(r"([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})$", re.ASCII)
+_ENVELOPES: Final = 4
+"""Around a message there may be others, such as a business message with its header."""
 
 
 class MessageRefused(Exception):
@@ -22,24 +25,67 @@ class MessageRefused(Exception):
 
 def safe_xml_parser() -> etree.XMLParser:
     """Reads no document type, no entity, nothing from elsewhere."""
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
 
 
-def parse_message(content: bytes, message: str, versions: range) -> Any:
-    """The document of a message such as ``pain.002.001``, of one of the versions. Raises MessageRefused."""
+def parse_message(content: bytes) -> tuple[str, int, Element]:
+    """A message's kind such as ``pain.002.001``, its version, and its element. Raises MessageRefused."""
     if len(content) > MOST_BYTES:
         raise MessageRefused(f"it has more than {MOST_BYTES // 1024 // 1024} MB")
     try:
-        tree = etree.fromstring(content, safe_xml_parser()).getroottree()
+        root = etree.fromstring(content, safe_xml_parser())
     except etree.XMLSyntaxError as error:
-        raise MessageRefused(f"it is no XML: {error.msg}") from error
-    space = (etree.QName(tree.getroot()).namespace or "").removeprefix(SPACE)
-    known = {f"{message}.{version:02}" for version in versions}
-    if tree.docinfo.doctype or space not in known:
-        wanted = f"{message}.{versions[0]:02} to .{versions[-1]:02}"
-        raise MessageRefused(f"it is no {wanted} but {space or 'something else'!r}")
-    form = import_module(f"pyiso20022.{message.partition('.')[0]}.{space.replace('.', '_')}").Document
-    try:
-        return XmlParser(ParserConfig(fail_on_converter_warnings=True), handler=LxmlEventHandler).parse(tree, form)
-    except (ParserError, TypeError, ValueError) as error:
-        raise MessageRefused(f"it is not as its form says: {error}") from error
+        is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+        raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
+    except (ValueError, LookupError) as error:
+        raise MessageRefused("its characters cannot be read") from error
+    if root.getroottree().docinfo.doctype:
+        raise MessageRefused("it has a document type (<!DOCTYPE>), which no bank writes, and is not read")
+    around = [root]
+    for _ in range(_ENVELOPES):
+        for one in around:
+            if (found := _MESSAGE.search(etree.QName(one).namespace or "")) and not found[1].startswith("head."):
+                inside = children(one)
+                is_document = etree.QName(one).localname == "Document"
+                if is_document and not inside:
+                    raise MessageRefused(f"its {found[0]} is empty")
+                return found[1], int(found[2]), inside[0] if is_document else one
+        around = [inner for one in around for inner in children(one)]
+    raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
+
+
+def children(one: Element, name: str | None = None) -> list[Element]:
+    """The elements in an element, all or those of a name, whatever their name space."""
+    return [inner for inner in one if name is None or etree.QName(inner).localname == name]
+
+
+def find(one: Element | None, *names: str) -> Element | None:
+    """The first element on a way of names, or None."""
+
+    def step(at: Element | None, name: str) -> Element | None:
+        return next(iter(children(at, name)), None) if at is not None else None
+
+    return reduce(step, names, one)
+
+
+def find_all(one: Element | None, *names: str) -> list[Element]:
+    """Every element on a way of names."""
+    found = [one] if one is not None else []
+    for name in names:
+        found = [inner for outer in found for inner in children(outer, name)]
+    return found
+
+
+def text_at(one: Element | None, *names: str) -> str | None:
+    """The text of the first element on a way of names, its blanks made one; None where it is missing or empty."""
+    found = find(one, *names)
+    return " ".join((found.text or "").split()) or None if found is not None else None
+
+
+def texts_in(one: Element | None) -> Iterator[str]:
+    """Every text of an element and of what is in it, in its order."""
+    for inner in one.iter() if one is not None else ():
+        if text := " ".join((inner.text or "").split()):
+            yield text

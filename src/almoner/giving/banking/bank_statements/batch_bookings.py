@@ -13,6 +13,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankLine,
     BankMovement,
     LineReferences,
+    NewLine,
     OpenLineReason,
     Statement,
 )
@@ -41,7 +42,8 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     name = f"batch {encode_uuid(line.id)}"
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     statement = Statement(line.account, name, moved.currency, None, None, digest, tuple(parts))
-    await store.insert(tx, ALL_PARTNERS, statement, list(enumerate(parts, 1)), 1, _RULE)
+    lines = [NewLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
+    await store.insert(tx, ALL_PARTNERS, statement, lines, (1, 1), _RULE)
     note = f"the bank has booked {len(parts):,} payouts at once: each is a line of its own ({name})"
     await store.mark_dismissed(tx, ALL_PARTNERS, line.id, _RULE, note)
     return True

@@ -1,225 +1,351 @@
-"""camt.053.001.02 to .12: statements as banks give them (ISO 20022). Imported on first use: its library is large."""
+"""camt.053.001.02 to .14: statements as banks give them (ISO 20022). Imported on first use: its library is large.
 
+What schemas demand and nothing here needs may be missing. What stands in one of several places, by the version or by
+the bank, is looked for in each of them.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from functools import reduce
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementError
-from almoner.kit.money import EXPONENTS, MAX_MINOR
+from lxml.etree import _Element as Element
+
+from almoner.giving.banking.bank_statements import movements
+from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, Statement, StatementError
+from almoner.kit.money import EXPONENTS
 from almoner.platform.files import iso20022
-from almoner.platform.files.iso20022 import MessageRefused
+from almoner.platform.files.iso20022 import MessageRefused, children, find, find_all, text_at, texts_in
 
 _MESSAGE: Final = "camt.053.001"
-_VERSIONS: Final = range(2, 13)
-_BOOKED: Final = "BOOK"
-_NOTHING: Final = {"NOTPROVIDED", "NOTAVAILABLE"}
-_MOST_DIGITS: Final = 18
-"""Of an amount, by ISO 20022."""
+_VERSIONS: Final = range(2, 15)
+_OTHER_MESSAGES: Final = {
+    "camt.052.001": "a report of the day (camt.052), whose entries may still change. Ask the bank for statements, "
+    "camt.053",
+    "camt.054.001": "a notification of single entries (camt.054), without balances. Ask the bank for statements, "
+    "camt.053",
+    "pain.002.001": "a status report (pain.002). Run `almoner payment-files import-status`",
+    "pain.001.001": "a payment file (pain.001), as it is sent to a bank",
+}
+_BOOKED: Final = {"", "BOOK", "BOOKED"}
+_NOT_BOOKED: Final = {"PDNG", "INFO", "FUTR", "PENDING"}
+_NO_SIGN: Final = 0
+_REFERENCES: Final = ("InstrId", "TxId", "AcctOwnrTxId", "MndtId", "ChqNb", "ClrSysRef")
+_COUNT: Final = re.compile(r"\d{1,9}", re.ASCII)
+"""A bank's own count of entries, which is nobody's reference."""
+
+
+class _Line(NamedTuple):
+    """A part of an entry, or all of it."""
+
+    part: Element | None
+    minor: int
+    reference: str | None
+
+
+class _Unreadable(Exception):
+    """Of one entry; the message says why."""
 
 
 def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
-    """The statements of a file, and all that cannot be read of them; what is announced and not booked is left out.
+    """The statements of a file, and what is wrong with others of it; what is announced and not booked is left out.
 
     Raises StatementRefused when it is none.
     """
     try:
-        document = iso20022.parse_message(content, _MESSAGE, _VERSIONS)
+        kind, version, message = iso20022.parse_message(content)
     except MessageRefused as refused:
-        hint = "" if b"<" in content[:4] else ". If it is a CSV file, use --mapping"
-        raise StatementError(f"This is not a bank statement: {refused}{hint}") from refused
-    digest = sha256(content).hexdigest()
-    pages = document.bk_to_cstmr_stmt.grp_hdr.msg_pgntn
-    wrong: list[str] = []
-    found = [_statement(one, pages, digest, wrong) for one in document.bk_to_cstmr_stmt.stmt]
-    return [one for one in found if one is not None], wrong
+        raise StatementError(f"This is not a bank statement: {refused}") from refused
+    if kind != _MESSAGE or version not in _VERSIONS:
+        what = _OTHER_MESSAGES.get(kind, f"{kind}.{version:02}")
+        if kind == _MESSAGE:
+            what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
+        raise StatementError(f"This is not a bank statement but {what}.")
+    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[Statement]()
+    file_page = find(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
+    for one in children(message, "Stmt"):
+        problems: list[str] = []
+        page = find(one, "StmtPgntn")
+        if statement := _statement(one, file_page if page is None else page, digest, problems):
+            found.append(statement)
+        name = text_at(one, "Id") or "without a number"
+        wrong += [f"{_account(one) or 'no account'}, {name}: {problem}" for problem in problems]
+    return found, wrong
 
 
-def _statement(one: Any, pages: Any, digest: str, wrong: list[str]) -> Statement | None:
-    account, found = _value_at(one, "acct", "id", "iban") or _value_at(one, "acct", "id", "othr", "id") or "", []
-    if not account.strip():
-        found.append("it has no account number")
-    opening, closing = _balances(one.bal)
-    currency = _value_at(one, "acct", "ccy") or _value_at(opening or closing, "amt", "ccy") or ""
-    if currency not in EXPONENTS:
-        found.append("it has no ISO 4217 currency")
-    if {_value_at(balance, "amt", "ccy") for balance in (opening, closing) if balance is not None} - {currency}:
-        found.append("its balances are in another currency")
-    movements = tuple(
-        moved for rank, entry in enumerate(one.ntry, 1) for moved in _movements(one.id, entry, rank, found)
-    )
-    first, last = [_signed(balance, found) for balance in (opening, closing)]
-    wrong += [f"{account or 'no account'}, {one.id}: {problem}" for problem in found]
-    if found:
+def _statement(one: Element, page: Element | None, digest: str, problems: list[str]) -> Statement | None:
+    account, currency = _account(one), _currency(one)
+    if not account:
+        problems.append("it has no account number")
+    if currency is None:
+        problems.append("it has no ISO 4217 currency")
+    # Balances in another currency than the account's prove nothing.
+    balances = [
+        some if some is not None and _currency_of(some) in (currency, None) else None for some in _balances(one)
+    ]
+    first, last = [_signed(balance, currency, problems) for balance in balances]
+    if problems or currency is None:
         return None
-    reference = _statement_name(one.id, getattr(one, "stmt_pgntn", pages))  # version 2 has it for the whole file
-    days = [one.booked_on for one in movements] + [day for day in [closing and _day(closing.dt)] if day]
-    return Statement(account, reference, currency, first, last, digest, movements, max(days, default=None))
+    ended = _day(find(balances[1], "Dt")) or _day(find(one, "FrToDt", "ToDtTm"))
+    reading = _StatementReader(currency, ended)
+    found = [
+        moved for position, entry in enumerate(children(one, "Ntry"), 1) for moved in reading.read(entry, position)
+    ]
+    sequence = (text_at(one, "ElctrncSeqNb") or text_at(one, "LglSeqNb") or "")[:MAX_STATEMENT] or None
+    name = text_at(one, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
+    return Statement(
+        account=account,
+        reference=movements.shortened(_page_name(name, page), MAX_STATEMENT),
+        currency=currency,
+        opening_minor=first,
+        closing_minor=last,
+        sha256=digest,
+        movements=tuple(found),
+        ends_on=ended,
+        sequence=sequence,
+        form="camt.053",
+        rejected=tuple(reading.rejected),
+    )
 
 
-def _balances(balances: Sequence[Any]) -> tuple[Any, Any]:
+def _account(one: Element) -> str:
+    for way in (("IBAN",), ("Othr", "Id"), ("BBAN",), ("PrtryAcct", "Id"), ("UPIC",)):
+        if found := text_at(one, "Acct", "Id", *way):
+            return found
+    return ""
+
+
+def _currency(one: Element) -> str | None:
+    """Of the account; or of its balances, or of all entries."""
+    stated = text_at(one, "Acct", "Ccy")
+    if stated is None:
+        balances = {_currency_of(balance) for balance in children(one, "Bal")} - {None}
+        entries = {_currency_of(entry) for entry in children(one, "Ntry")} - {None}
+        stated = next((some.pop() for some in (balances, entries) if len(some) == 1), None)
+    return stated.upper() if stated and stated.upper() in EXPONENTS else None
+
+
+def _currency_of(one: Element) -> str | None:
+    amount = find(one, "Amt")
+    return (amount.get("Ccy") or "").strip().upper() or None if amount is not None else None
+
+
+def _balances(one: Element) -> tuple[Element | None, Element | None]:
     """The first opening balance and the last closing one: a statement of several days has a pair for each."""
-    days = sorted(balances, key=lambda one: _day(one.dt) or date.min)
-    by_code: dict[Any, list[Any]] = {}
-    for balance in days:
-        by_code.setdefault(_value(_value_at(balance, "tp", "cd_or_prtry", "cd")), []).append(balance)
-    opened, closed = by_code.get("OPBD") or by_code.get("PRCD"), by_code.get("CLBD")
+    by_code: dict[str, list[Element]] = {}
+    for balance in sorted(children(one, "Bal"), key=lambda some: _day(find(some, "Dt")) or date.min):
+        code = text_at(balance, "Tp", "CdOrPrtry", "Cd") or text_at(balance, "Tp", "Cd") or ""
+        by_code.setdefault(code.upper(), []).append(balance)
+    interim = by_code.get("ITBD", [])
+    between = interim if len(interim) > 1 else []
+    opened = by_code.get("OPBD") or by_code.get("PRCD") or between
+    closed = by_code.get("CLBD") or between
     return opened[0] if opened else None, closed[-1] if closed else None
 
 
-def _statement_name(name: str, page: Any) -> str:
+def _page_name(name: str, page: Element | None) -> str:
     """The bank's name of a statement; a long one comes in pages, each of which has lines of its own."""
-    return name if not name or page is None or (page.pg_nb == "1" and page.last_pg_ind) else f"{name}/{page.pg_nb}"
+    number = text_at(page, "PgNb")
+    is_whole = number is None or (number.lstrip("0") == "1" and text_at(page, "LastPgInd") in ("true", "1"))
+    return name if is_whole else f"{name}/{number}"
 
 
-def _movements(statement: str, entry: Any, position: int, found: list[str]) -> Iterator[BankMovement]:
-    """An entry as one movement, or each of its parts where the bank tells their amounts and they come to it.
+class _StatementReader:
+    """Reads the entries of a statement; what cannot be read is kept with the reason, and keeps no other one out."""
 
-    Nothing of one that cannot be read, which ``found`` then names.
-    """
-    if _value(getattr(entry.sts, "cd", entry.sts)) != _BOOKED:
-        return
-    where, reversal = f"entry {position}", bool(entry.rvsl_ind)
-    whole, day = _minor(entry.amt, where, found), _day(entry.bookg_dt or entry.val_dt)
-    if day is None:
-        found.append(f"{where} has no date")
-    parts = [detail for details in entry.ntry_dtls for detail in details.tx_dtls]
-    minors = _part_amounts(entry, parts, where, found)
-    if whole is None or day is None or None in minors:
-        return
-    split = len(parts) > 1 and sum(one or 0 for one in minors) == whole
-    sign = 1 if _value(entry.cdt_dbt_ind) == "CRDT" else -1
-    # Banks may count NtryRef from 1 in each statement: only AcctSvcrRef is a name of its own.
-    named = entry.acct_svcr_ref or f"{statement}/{entry.ntry_ref or position}"
-    # Of a reversal the part may still tell the way of what it reverses.
-    alone = parts[0] if len(parts) == 1 and (reversal or _same_way(entry, parts[0])) else None
-    batch = [] if split else _batch_references(entry, parts)
-    for rank, part in enumerate(parts if split else [alone], 1):
-        own = _reference(part) or named
-        yield BankMovement(
-            booked_on=day,
-            minor=sign * ((minors[rank - 1] or 0) if split else whole),
-            currency=entry.amt.ccy,
-            reference=f"{own}/{rank}" if split and not _reference(part) else own,
-            end_to_end_id=_end_to_end(part),
-            counterparty=_counterparty(part, came=sign > 0),
-            remittance_information=_remittance_text(part, entry, batch),
-            return_reason=_return_reason(part),
-            reversal=reversal,
-        )
+    def __init__(self, currency: str, ended: date | None) -> None:
+        self._currency, self._ended = currency, ended
+        self.rejected: list[str] = []
+
+    def read(self, entry: Element, position: int) -> list[BankMovement]:
+        """An entry as one movement, or each of its parts where the bank tells their amounts and they come to it."""
+        try:
+            return list(self._movements(entry))
+        except _Unreadable as why:
+            self.rejected.append(f"entry {position}: {why}")
+            return []
+
+    def _movements(self, entry: Element) -> Iterator[BankMovement]:
+        status = (text_at(entry, "Sts", "Cd") or text_at(entry, "Sts", "Prtry") or text_at(entry, "Sts") or "").upper()
+        if status in _NOT_BOOKED:
+            return
+        if status not in _BOOKED:
+            raise _Unreadable(f"the status {status[:40]} is not known")
+        details = [*find_all(entry, "NtryDtls", "TxDtls"), *children(entry, "TxDtls")]
+        whole = self._entry_amount(entry)
+        if whole == 0:  # what banks tell beside: no money has moved
+            return
+        sign, reversal = self._sign(entry, details), (text_at(entry, "RvslInd") or "") in ("true", "1")
+        day = self._booking_day(entry)
+        lines = self._lines(entry, details, whole, sign, reversal=reversal)
+        batch = _batch_references(entry, details) if len(lines) == 1 else []
+        for part, minor, reference in lines:
+            end_to_end = movements.reference_or_none(text_at(part, "Refs", "EndToEndId"))
+            yield movements.new_movement(
+                booked_on=day,
+                minor=sign * minor,
+                currency=self._currency,
+                reference=reference,
+                end_to_end_id=end_to_end,
+                counterparty=_counterparty(part, came=sign > 0),
+                texts=[*batch, *_texts(part, entry, end_to_end)],
+                return_reason=_return_reason(part),
+                reversal=reversal,
+            )
+
+    def _entry_amount(self, entry: Element) -> int:
+        """In the account's currency; where the entry is told in another one, from what its details convert it to."""
+        amounts = [find(entry, "Amt")]
+        for kind in ("TxAmt", "CntrValAmt", "InstdAmt"):
+            amounts += find_all(entry, "AmtDtls", kind, "Amt")
+        stated = [one for one in amounts if one is not None]
+        if not stated:
+            raise _Unreadable("it has no amount")
+        ours = [one for one in stated if (one.get("Ccy") or self._currency).strip().upper() == self._currency]
+        if not ours:
+            raise _Unreadable(f"it is in {stated[0].get('Ccy', '')[:10]}, but the account is in {self._currency}")
+        return self._minor(ours[0], "")
+
+    def _minor(self, amount: Element, where: str) -> int:
+        found = amount_in_minor(amount, self._currency)
+        if isinstance(found, str):
+            raise _Unreadable(where + found)
+        return found
+
+    def _sign(self, entry: Element, details: Sequence[Element]) -> int:
+        stated = text_at(entry, "CdtDbtInd")
+        ways = {stated} if stated else {text_at(part, "CdtDbtInd") for part in details} - {None}
+        sign = {"CRDT": 1, "DBIT": -1}.get((ways.pop() or "").upper(), _NO_SIGN) if len(ways) == 1 else _NO_SIGN
+        if sign == _NO_SIGN:
+            raise _Unreadable("it does not say whether it came or left")
+        return sign
+
+    def _booking_day(self, entry: Element) -> date:
+        dates = [one for name in ("BookgDt", "ValDt") if (one := find(entry, name)) is not None]
+        if day := next((day for one in dates if (day := _day(one))), None if dates else self._ended):
+            return day
+        raise _Unreadable("it has no date")
+
+    def _lines(
+        self, entry: Element, details: Sequence[Element], whole: int, sign: int, *, reversal: bool
+    ) -> list[_Line]:
+        named = movements.reference_or_none(text_at(entry, "AcctSvcrRef"))
+        minors = self._part_amounts(details, sign)
+        if len(details) > 1 and sum(one or 0 for one in minors) == whole and all(minors):
+            return [
+                _Line(part, minors[rank - 1], _reference(part) or (f"{named}/{rank}" if named else None))
+                for rank, part in enumerate(details, 1)
+            ]
+        # Of a reversal the part may still tell the way of what it reverses.
+        alone = details[0] if len(details) == 1 and (reversal or _same_way(details[0], sign)) else None
+        return [_Line(alone, whole, _reference(alone) or named)]
+
+    def _part_amounts(self, details: Sequence[Element], sign: int) -> list[int]:
+        """The amounts of its parts, when each has one, in the account's currency and of its way; else nothing."""
+        amounts = [_part_amount(part, self._currency) for part in details]
+        found = [self._minor(one, f"part {rank}: ") for rank, one in enumerate(amounts, 1) if one is not None]
+        return found if len(found) == len(details) and all(_same_way(part, sign) for part in details) else []
 
 
-def _part_amounts(entry: Any, parts: Sequence[Any], where: str, found: list[str]) -> list[int | None]:
-    """The amounts of its parts, when each has one, in the currency and of the way of the entry; else nothing.
-
-    None of one that is no amount, which ``found`` then names.
-    """
-    amounts = [_amount_of(part) for part in parts]
-    minors = [_minor(one, f"part {rank} of {where}", found) for rank, one in enumerate(amounts, 1) if one is not None]
-    reported = all(one is not None and one.ccy == entry.amt.ccy for one in amounts)
-    return minors if None in minors or (reported and all(_same_way(entry, part) for part in parts)) else []
+def _part_amount(part: Element, currency: str) -> Element | None:
+    stated = [find(part, "Amt"), *(find(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt"))]
+    return next((one for one in stated if one is not None and (one.get("Ccy") or currency) == currency), None)
 
 
-def _same_way(entry: Any, part: Any) -> bool:
-    way = _value(getattr(part, "cdt_dbt_ind", None))
-    return way is None or way == _value(entry.cdt_dbt_ind)
+def _same_way(part: Element, sign: int) -> bool:
+    return text_at(part, "CdtDbtInd") in (None, "CRDT" if sign > 0 else "DBIT")
 
 
-def _amount_of(part: Any) -> Any:
-    direct = getattr(part, "amt", None)
-    if direct is not None:
-        return direct
-    details = part.amt_dtls
-    exact = details and (details.tx_amt or details.instd_amt)
-    return exact.amt if exact else None
+def _reference(part: Element | None) -> str | None:
+    for name in ("AcctSvcrRef", "AcctSvcrTxId"):
+        if found := movements.reference_or_none(text_at(part, "Refs", name)):
+            return found
+    return None
 
 
-def _reference(part: Any) -> str | None:
-    return part.refs.acct_svcr_ref if part is not None and part.refs else None
+def _counterparty(part: Element | None, *, came: bool) -> str | None:
+    parties = find(part, "RltdPties")
+    for role in ("Dbtr", "UltmtDbtr") if came else ("Cdtr", "UltmtCdtr"):
+        for way in (
+            ("Nm",),
+            ("Pty", "Nm"),
+            ("Agt", "FinInstnId", "Nm"),
+            ("PstlAdr", "AdrLine"),
+            ("Pty", "PstlAdr", "AdrLine"),
+        ):
+            if name := text_at(parties, role, *way):
+                return name
+    return None
 
 
-def _end_to_end(part: Any) -> str | None:
-    found = part.refs.end_to_end_id if part is not None and part.refs else None
-    return found if found and found not in _NOTHING else None
-
-
-def _counterparty(part: Any, *, came: bool) -> str | None:
-    parties = part.rltd_pties if part is not None else None
-    other = (parties.dbtr if came else parties.cdtr) if parties else None
-    name = getattr(getattr(other, "pty", None) or other, "nm", None)
-    return name[:140] if name else None
-
-
-def _batch_references(entry: Any, parts: Sequence[Any]) -> list[str]:
+def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     """What an entry names that may be of several payments: our file, the batch, the payments."""
-    if len(parts) == 1 and _end_to_end(parts[0]):
+    if len(parts) == 1 and movements.reference_or_none(text_at(parts[0], "Refs", "EndToEndId")):
         return []
-    reported = [one for details in entry.ntry_dtls if (some := details.btch) for one in (some.pmt_inf_id, some.msg_id)]
-    references = [part.refs for part in parts if part.refs]
-    reported += [one for refs in references for one in (refs.pmt_inf_id, refs.msg_id)]
-    reported += [_end_to_end(part) for part in parts]
-    return [one for one in dict.fromkeys(reported) if one and one not in _NOTHING]
+    sources = [*find_all(entry, "NtryDtls", "Btch"), *find_all(entry, "NtryDtls", "TxDtls", "Refs")]
+    names = [text_at(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
+    names += [text_at(part, "Refs", "EndToEndId") for part in parts]
+    return [one for name in names if (one := movements.reference_or_none(name))]
 
 
-def _remittance_text(part: Any, entry: Any, batch: Sequence[str]) -> str | None:
-    stated: list[str | None] = [*batch]
-    if part is not None and part.rmt_inf:
-        stated += part.rmt_inf.ustrd
-        stated += [one.cdtr_ref_inf.ref for one in part.rmt_inf.strd if one.cdtr_ref_inf and one.cdtr_ref_inf.ref]
-    stated += [part.addtl_tx_inf if part is not None else None, entry.addtl_ntry_inf]
-    return " ".join(" ".join(one for one in stated if one).split())[:MAX_REMITTANCE_TEXT] or None
+def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
+    """All places where somebody's reference can stand: those of references first."""
+    references = find(part, "Refs")
+    names = [text_at(references, name) for name in _REFERENCES]
+    yield from (one for name in names if (one := movements.reference_or_none(name)) and one != end_to_end)
+    yield from texts_in(find(references, "Prtry"))
+    structured = find_all(part, "RmtInf", "Strd")
+    for one in (
+        inner for outer in structured for name in ("CdtrRefInf", "RfrdDocInf") for inner in children(outer, name)
+    ):
+        yield from _stated(one, ("Ref",), ("Nb",), ("LineDtls", "Id", "Nb"))
+    yield from _stated(part, ("RmtInf", "Ustrd"), ("RmtInf", "Strd", "AddtlRmtInf"), ("AddtlTxInf",))
+    for related in find_all(part, "RltdRmtInf", "RmtId"):
+        yield from texts_in(related)
+    yield from _stated(entry, ("AddtlNtryInf",))
+    if (counted := text_at(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
+        yield counted
 
 
-def _return_reason(part: Any) -> str | None:
-    information = part.rtr_inf if part is not None else None
-    if not information:
+def _stated(one: Element | None, *ways: Sequence[str]) -> Iterator[str]:
+    yield from (text for way in ways for text in map(text_at, find_all(one, *way)) if text)
+
+
+def _return_reason(part: Element | None) -> str | None:
+    information = find(part, "RtrInf")
+    if information is None:
         return None
-    code = information.rsn and (information.rsn.cd or information.rsn.prtry)
-    return " ".join([str(_value(code) or "returned"), *information.addtl_inf])[:400]
+    code = text_at(information, "Rsn", "Cd") or text_at(information, "Rsn", "Prtry") or "returned"
+    more = [text for text in map(text_at, children(information, "AddtlInf")) if text]
+    return " ".join([code, *more])
 
 
-def _signed(balance: Any, found: list[str]) -> int | None:
-    if balance is None:
+def _signed(balance: Element | None, currency: str | None, problems: list[str]) -> int | None:
+    amount = find(balance, "Amt")
+    if amount is None or currency is None:
         return None
-    minor = _minor(balance.amt, "a balance", found)
-    return None if minor is None else minor * (1 if _value(balance.cdt_dbt_ind) == "CRDT" else -1)
+    minor = amount_in_minor(amount, currency)
+    if isinstance(minor, str):
+        problems.append(f"a balance: {minor}")
+        return None
+    return minor if text_at(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
-def _minor(amount: Any, where: str, found: list[str]) -> int | None:
-    """Of an amount with its currency; None of one that is none, which ``found`` then names."""
+def amount_in_minor(amount: Element, currency: str) -> int | str:
+    """An amount in minor units, or what is wrong with it."""
+    text = "".join((amount.text or "").split())
     try:
-        value = Decimal(str(amount.value))
+        value = Decimal(text)
     except InvalidOperation:
         value = Decimal("nan")
-    stated = f"{where}: {str(amount.value)[:40]} {amount.ccy}"
-    if not value.is_finite() or value < 0 or len(value.as_tuple().digits) > _MOST_DIGITS:
-        found.append(f"{stated} is not a valid amount")
-        return None
-    exponent = EXPONENTS.get(amount.ccy, 2)
-    if value > Decimal(MAX_MINOR).scaleb(-exponent):
-        found.append(f"{stated} is more than the ledger can hold")
-        return None
-    minor = value.scaleb(exponent)
-    if minor != int(minor):
-        found.append(f"{stated} is not a valid amount in this currency")
-        return None
-    return int(minor)
+    return movements.minor_units(value, currency, f"{text[:40] or 'nothing'} {currency}")
 
 
-def _day(moment: Any) -> date | None:
-    found = moment and (moment.dt or moment.dt_tm)
+def _day(one: Element | None) -> date | None:
+    text = text_at(one, "Dt") or text_at(one, "DtTm") or text_at(one)
     try:
-        return date.fromisoformat(str(found)[:10]) if found else None
+        return date.fromisoformat(text[:10]) if text else None
     except ValueError:  # of a year that no calendar here has
         return None
-
-
-def _value_at(one: Any, *names: str) -> Any:
-    """What is there, or None when something on the way is missing."""
-    return reduce(lambda found, name: getattr(found, name, None), names, one)
-
-
-def _value(code: Any) -> Any:
-    return getattr(code, "value", code)

@@ -32,6 +32,13 @@ checks: Final = (
         "bankstatement",
     ),
     ConsistencyCheck(
+        "bank_lines.statements_complete",
+        "Every line of an imported bank statement could be read",
+        "Import a corrected file, or run `almoner bank-statements explain` once you know what the lines are",
+        "select id from bank_statement_incomplete",
+        "bankstatement",
+    ),
+    ConsistencyCheck(
         "bank_lines.payouts_follow",
         "Every disbursement that matches a bank statement line is PAID, or RETURNED if another line shows the return",
         "The import was interrupted. Import the statement again",

@@ -4,8 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Literal
 from uuid import UUID
@@ -14,7 +15,8 @@ from almoner.giving.checkout.donation_requests.domain import DonationRequest
 from almoner.giving.checkout.payments.domain import Payment
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit import iso11649
-from almoner.kit.money import MAX_MINOR, Money
+from almoner.kit.ids import encode_uuid
+from almoner.kit.money import MAX_MINOR, Money, currency_exponent
 from almoner.kit.states import Lifecycle
 
 BANK_LINE: Final = Lifecycle("bank_statement_line", {"open": frozenset({"matched", "dismissed"})})
@@ -28,10 +30,18 @@ MAX_ACCOUNT: Final = 60
 MAX_STATEMENT: Final = 60
 MAX_REFERENCE: Final = 140
 MAX_END_TO_END: Final = 35
+DERIVED: Final = "#"
+"""Begins the names of movements that the bank has given none: made of what they are."""
 _BETWEEN: Final = re.compile(r"[\s.\-/]+")
-REQUEST_REFERENCE: Final = re.compile(r"\bALM[\s-]*([0-9A-Z]{5})[\s-]*([0-9A-Z]{5})\b", re.ASCII)
-"""As requests are named, however banks and people have spaced it."""
 END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | re.IGNORECASE)
+
+
+_BLANKS: Final = re.compile(r"\s+")
+_DENSE_REQUEST: Final = re.compile(r"(?=ALM([0-9A-Z]{5})([0-9A-Z]{5}))", re.ASCII)
+_MISREAD: Final = str.maketrans("OIL", "011")
+"""References are Crockford's base32, which has none of these."""
+_DENSE_END_TO_END: Final = re.compile(r"(?=([0-7][0-9a-hjkmnp-tv-z]{25}))", re.ASCII | re.IGNORECASE)
+"""Where a word may begin anywhere, what is found is looked up: by chance nothing is."""
 
 
 class StatementError(Exception):
@@ -43,6 +53,7 @@ class OpenLineReason(StrEnum):
 
     UNKNOWN = "unknown"
     SEEN_BEFORE = "seen_before"
+    POSSIBLE_DUPLICATE = "possible_duplicate"
     TAKEN_BACK = "reversed"
     OTHER_AMOUNT = "other_amount"
     OTHER_CURRENCY = "other_currency"
@@ -60,7 +71,8 @@ class OpenLineReason(StrEnum):
 
 _SENTENCES: Final = {
     OpenLineReason.UNKNOWN: "no reference of ours was found in the line",
-    OpenLineReason.SEEN_BEFORE: "the bank has already reported this movement",
+    OpenLineReason.SEEN_BEFORE: "another statement has already reported this movement",
+    OpenLineReason.POSSIBLE_DUPLICATE: "another statement has a similar movement: find out if it is the same money",
     OpenLineReason.TAKEN_BACK: "the bank has reversed an earlier movement",
     OpenLineReason.OTHER_AMOUNT: "the referenced record has a different amount",
     OpenLineReason.OTHER_CURRENCY: "the referenced record has a different currency",
@@ -105,12 +117,28 @@ class BankMovement:
         """What stays of it once who and what for are forgotten, by which it is known again."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
+    @property
+    def key(self) -> tuple[date, int, str, bool]:
+        """What the bank calls it: several movements may have one, which are counted then."""
+        return self.booked_on, self.minor, self.reference, self.reversal
+
+
+@dataclass(frozen=True, slots=True)
+class NewLine:
+    """A movement that no line is of yet. ``occurrence``: which it is of those with its key in one statement."""
+
+    position: int
+    movement: BankMovement
+    occurrence: int
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A statement of one account in one currency. Balances are None where the file has none.
 
     ``ends_on``: the day of the closing balance. ``export``: lines of some days, of which others may tell again.
+    ``sequence``: the bank's count of statements, mostly of a year. ``form``: of the file; None of what we make.
+    ``rejected``: the lines that cannot be read, each with the reason.
     """
 
     account: str
@@ -122,13 +150,22 @@ class Statement:
     movements: tuple[BankMovement, ...]
     ends_on: date | None = None
     export: bool = False
+    sequence: str | None = None
+    form: str | None = None
+    rejected: tuple[str, ...] = ()
+
+    @property
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last day that it tells of."""
+        days = [one.booked_on for one in self.movements] + ([self.ends_on] if self.ends_on else [])
+        return (min(days), max(days)) if days else None
 
 
 @dataclass(frozen=True, slots=True)
 class BankLine:
     """A movement as it is kept. ``reason``: why it is open; ``since``: when it was imported.
 
-    ``booking_error``: what spoke against booking it, of a refused one.
+    ``booking_error``: what spoke against booking it, of a refused one. ``occurrence``: as of ``NewLine``.
     """
 
     id: UUID
@@ -139,6 +176,7 @@ class BankLine:
     matched_as: MatchedAs | None
     since: datetime
     booking_error: str | None = None
+    occurrence: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +230,7 @@ class UnreconciledItem:
 
 @dataclass(frozen=True, slots=True)
 class StatementGap:
-    """A statement that opens with a balance which no other one ended with; ``day``: when it ends.
+    """A statement that opens with a balance which no other one ended with, or lines of which could not be read.
 
     ``since``: when it was imported.
     """
@@ -204,16 +242,20 @@ class StatementGap:
     opening_minor: int
     data_date: date
     since: datetime
+    rejected: Sequence[str] = ()
 
     @property
     def why(self) -> str:
         """For people."""
+        if self.rejected:
+            more = f", and {len(self.rejected) - 1:,} more" if len(self.rejected) > 1 else ""
+            return f"a line of {self.reference} of {self.data_date} could not be read: {self.rejected[0]}{more}"
         return f"the statement before {self.reference} of {self.data_date} has not been imported"
 
 
 @dataclass(frozen=True, slots=True)
 class LineReferences:
-    """What of ours a line names. ``seen_before``: another line of the account bears the bank's reference.
+    """What of ours a line names. ``duplicate``: how another statement of the account seems to tell of it, too.
 
     ``taken``: what other lines are the movements of. ``released``: payouts that went in a file which was released.
     """
@@ -222,7 +264,7 @@ class LineReferences:
     gifts: Sequence[Payment] = ()
     reports: Sequence[ProviderPayout] = ()
     payouts: Sequence[Disbursement] = ()
-    seen_before: bool = False
+    duplicate: OpenLineReason | None = None
     matched_targets: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
     released: AbstractSet[UUID] = frozenset()
 
@@ -230,92 +272,116 @@ class LineReferences:
 MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
+def line_reference(line: BankLine) -> str:
+    """What names one line where the bank has several under one reference."""
+    return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
+
+
 def normalise_account_number(account: str) -> str:
     """An account as it is compared and kept, however it was written."""
     return _BETWEEN.sub("", account).upper()
 
 
-def statement_problems(statement: Statement, latest: date) -> list[str]:
-    """All that is wrong with a statement as a whole; nothing is booked after ``latest``."""
-    found = [
-        f"{what} must have 1 to {most} characters"
-        for what, text, most in (
-            ("the account", statement.account, MAX_ACCOUNT),
-            ("the bank's reference for the statement", statement.reference, MAX_STATEMENT),
-        )
-        if not 1 <= len(text) <= most
-    ]
-    found += [
-        f"line {position}: {problem}"
-        for position, one in enumerate(statement.movements, 1)
-        for problem in _movement_problems(one, latest)
-    ]
-    found += [
-        f"line {position} is in {one.currency}, but the account is in {statement.currency}"
-        for position, one in enumerate(statement.movements, 1)
-        if one.currency != statement.currency
-    ]
-    found += [
-        f"line {position} has an amount of zero" for position, one in enumerate(statement.movements, 1) if not one.minor
-    ]
-    found += [
-        "a balance is too large"
-        for one in (statement.opening_minor, statement.closing_minor)
-        if one is not None and abs(one) > MAX_MINOR
-    ]
-    if statement.opening_minor is not None and statement.closing_minor is not None:
+def without_rejected_lines(statement: Statement, latest: date) -> Statement:
+    """A statement with the lines that can be booked; of the others it keeps why. Nothing is booked after ``latest``."""
+    found = [(one, _line_problem(one, statement, latest)) for one in statement.movements]
+    rejected = [f"line {position}: {problem}" for position, (_, problem) in enumerate(found, 1) if problem]
+    return replace(
+        statement,
+        movements=tuple(one for one, problem in found if problem is None),
+        rejected=(*statement.rejected, *rejected),
+    )
+
+
+def _line_problem(one: BankMovement, statement: Statement, latest: date) -> str | None:
+    if not one.minor:
+        return "it has an amount of zero"
+    if abs(one.minor) > MAX_MINOR:
+        return "the amount is too large"
+    if one.booked_on > latest:
+        return f"the booking date {one.booked_on} is more than {DAYS_AHEAD} days in the future"
+    if one.currency != statement.currency:
+        return f"it is in {one.currency}, but the account is in {statement.currency}"
+    return None
+
+
+def statement_problems(statement: Statement) -> list[str]:
+    """All that is wrong with a statement as a whole, whose lines can be booked."""
+    found = (
+        [] if 1 <= len(statement.account) <= MAX_ACCOUNT else [f"the account must have 1 to {MAX_ACCOUNT} characters"]
+    )
+    balances = statement.opening_minor, statement.closing_minor
+    found += ["a balance is too large" for one in balances if one is not None and abs(one) > MAX_MINOR]
+    if statement.rejected and not statement.movements:
+        return [*found, *statement.rejected]
+    if statement.opening_minor is not None and statement.closing_minor is not None and not statement.rejected:
         moved = sum(one.minor for one in statement.movements)
         if statement.opening_minor + moved != statement.closing_minor:
             found.append(
-                f"the lines add up to {moved} minor units, but the balances differ by "
-                f"{statement.closing_minor - statement.opening_minor}: lines are missing or duplicated"
+                f"the lines add up to {_decimal(moved, statement)}, but the balances differ by "
+                f"{_decimal(statement.closing_minor - statement.opening_minor, statement)}: lines are missing or "
+                "duplicated"
             )
     return found
 
 
-def _movement_problems(one: BankMovement, latest: date) -> list[str]:
-    found = []
-    if not 1 <= len(one.reference) <= MAX_REFERENCE:
-        found.append(f"the bank's reference must have 1 to {MAX_REFERENCE} characters")
-    if one.end_to_end_id and len(one.end_to_end_id) > MAX_END_TO_END:
-        found.append(f"the end-to-end ID has more than {MAX_END_TO_END} characters")
-    if abs(one.minor) > MAX_MINOR:
-        found.append("the amount is too large")
-    if one.booked_on > latest:
-        found.append(f"the booking date {one.booked_on} is more than {DAYS_AHEAD} days in the future")
-    return found
+def _decimal(minor: int, statement: Statement) -> str:
+    exponent = currency_exponent(statement.currency)
+    return f"{Decimal(minor).scaleb(-exponent):.{exponent}f} {statement.currency}"
 
 
-def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[tuple[int, BankMovement]]:
+def new_movements(statement: Statement, known: Sequence[BankMovement]) -> list[NewLine]:
     """What of a statement the bank has not told in it before, with its positions; ``known``: what it has.
 
-    A bank may make a file again, add lines to it, or use the number of an old statement anew. Raises StatementRefused
-    that names every line which it tells otherwise now; of an export, which tells of the days that were chosen, nothing
-    is.
+    A bank may make a file again, or add lines to it. What it tells under one name several times, it has moved several
+    times. Raises StatementRefused that names every line which it tells otherwise now; of an export, which tells of the
+    days that were chosen, nothing is.
     """
-    left = Counter(one.fact for one in known)
-    new: list[tuple[int, BankMovement]] = []
+    # First what it has told in these very words, so that of several alike those are new that nobody has.
+    same, left = Counter(known), Counter(one.fact for one in known)
+    unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
-        if left[one.fact]:
+        if same[one]:
+            same[one] -= 1
+            left[one.fact] -= 1
+        else:
+            unsure.append((position, one))
+    new: list[tuple[int, BankMovement]] = []
+    for position, one in unsure:
+        if left[one.fact] > 0:
             left[one.fact] -= 1
         else:
             new.append((position, one))
-    if not new or statement.export:  # the same again, or a file of before it has grown
-        return new
-    days, names = [one.booked_on for one in statement.movements], {one.reference for _, one in new}
-    gone = [fact for fact in left.elements() if fact[3] in names or min(days) <= fact[0] <= max(days)]
+    if new and not statement.export:
+        _ensure_nothing_gone(statement, [one for _, one in new], list(left.elements()))
+    counts = Counter(one.key for one in known)
+    lines = []
+    for position, one in new:
+        counts[one.key] += 1
+        lines.append(NewLine(position, one, counts[one.key]))
+    return lines
+
+
+def _ensure_nothing_gone(
+    statement: Statement,
+    new: Sequence[BankMovement],
+    left: Sequence[tuple[date, int, str, str, str | None, str | None]],
+) -> None:
+    """What was told before stands in a file that tells of something new, too; else it is another file."""
+    days, names = [one.booked_on for one in statement.movements], {one.reference for one in new}
+    gone = [fact for fact in left if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
-        reported = "\n".join(f"{fact[3]} of {fact[0]}: {fact[1]} minor units of {fact[2]}" for fact in gone)
+        reported = "\n".join(f"{fact[3]} of {fact[0]}: {_decimal(fact[1], statement)}" for fact in gone)
         raise StatementError(
             f"Statement {statement.reference} of {statement.account} was imported before. Some of the lines imported "
             f"then are now missing or different. Ask the bank why the statement has changed.\n{reported}"
         )
-    return new
 
 
 def donation_request_references(movement: BankMovement) -> list[str]:
-    """The donation requests that it may name."""
-    return list(dict.fromkeys(f"ALM-{one[1]}-{one[2]}" for one in REQUEST_REFERENCE.finditer(movement.text.upper())))
+    """The donation requests that it may name, however banks have spaced and cut it into lines."""
+    found = _DENSE_REQUEST.findall(_BETWEEN.sub("", movement.text.upper()))
+    return list(dict.fromkeys(f"ALM-{one.translate(_MISREAD)}-{other.translate(_MISREAD)}" for one, other in found))
 
 
 def donation_references(movement: BankMovement) -> list[str]:
@@ -324,8 +390,27 @@ def donation_references(movement: BankMovement) -> list[str]:
 
 
 def end_to_end_ids(movement: BankMovement) -> list[str]:
-    """The payouts that it may name."""
-    return list(dict.fromkeys(one[0].lower() for one in END_TO_END.finditer(movement.text)))
+    """The payouts that it may name, however banks have cut it into lines."""
+    found = END_TO_END.findall(movement.text) or _DENSE_END_TO_END.findall(_BLANKS.sub("", movement.text))
+    return list(dict.fromkeys(one.lower() for one in found))
+
+
+def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:
+    """How other lines seem to tell of a movement, too; ``similar``: those, and whether they are surely the same.
+
+    What names other things of ours is another movement.
+    """
+    mine = _references(movement)
+    same = [surely for surely, other in similar if not (mine and (others := _references(other)) and not mine & others)]
+    if not same:
+        return None
+    return OpenLineReason.SEEN_BEFORE if any(same) else OpenLineReason.POSSIBLE_DUPLICATE
+
+
+def _references(movement: BankMovement) -> set[str]:
+    payout = movement.end_to_end_id
+    own = {payout.lower()} if payout and END_TO_END.fullmatch(payout) else set[str]()
+    return {*donation_request_references(movement), *donation_references(movement), *own}
 
 
 def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
@@ -338,8 +423,8 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
     things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
     if movement.reversal and movement.minor < 0:  # what was believed is gone: never the double of what it undoes
         return OpenLineReason.TAKEN_BACK
-    if named.seen_before:
-        return OpenLineReason.SEEN_BEFORE
+    if named.duplicate is not None:
+        return named.duplicate
     if not things:
         return OpenLineReason.UNKNOWN
     if len(things) > 1:

@@ -15,6 +15,7 @@ from almoner.giving.accounting.settlements import service as settlements
 from almoner.giving.accounting.settlements.domain import LineKind, ReportLine, SettlementReport
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
+from almoner.giving.banking.bank_statements import domain, store
 from almoner.giving.banking.bank_statements.domain import BankLine, OpenLineReason, StatementError
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.donations import service as donations
@@ -90,10 +91,11 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     # What is of one reference and one amount is one donor's, and the oldest of it is as good as any; unless an officer
     # who was faster than the statement has noted what the bank calls it.
     back = next((one for one in going if one.provider_refund == called), going[0])
-    if back.provider_refund != called and any(one.provider_refund == called for one in known):
-        called = (
-            f"{called}/{encode_uuid(line.id)}"  # another line was taken for the one that was noted so: this is its own
-        )
+    if back.provider_refund != called and (
+        any(one.provider_refund == called for one in known)  # another line was taken for the one that was noted so
+        or await store.is_reference_booked(tx, ALL_PARTNERS, line, "donation_refund")
+    ):
+        called = domain.line_reference(line)
     if isinstance(back, UnallocatedPayment):
         await suspense.record_refund(tx, back.id, called)
         return await _book_settlement(tx, line, LineKind.REFUND, back.provider_payment)

@@ -5,6 +5,7 @@ So a line that what it names does not take waits with the reason, and keeps none
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -29,12 +30,16 @@ OnFinished = Callable[[Tx, Sequence[Statement], "ImportProgress"], Awaitable[Non
 
 @dataclass(slots=True)
 class ImportProgress:
-    """How far it is: lines that were open, and how many of them were matched. ``kept``: new statements."""
+    """How far it is: lines that were open, and how many of them were matched.
+
+    ``kept``: new statements. ``problems``: what of the file could not be imported, and why.
+    """
 
     lines: int = 0
     matched: int = 0
     kept: int = 0
     per_second: float = 0.0
+    problems: Sequence[str] = ()
 
 
 async def import_statements(
@@ -59,12 +64,17 @@ async def import_statements(
         )
     async with db.read() as tx:
         today = max(tx.now, tx.real_now).date()
-    statements = service.parse_file(content, mapping, own, today)
+    statements, wrong = service.parse_file(content, mapping, own, today)
     looked = ImportProgress()
-    async with db.write() as tx:
-        # In one order, so that two files of the same accounts do not wait crosswise.
-        for statement in sorted(statements, key=lambda one: one.account):
-            looked.kept += await service.store_statement(tx, statement, by=by)
+    for statement in sorted(statements, key=_oldest_first):
+        try:
+            async with db.write() as tx:
+                looked.kept += await service.store_statement(tx, statement, by=by)
+        except StatementError as refused:
+            if len(statements) == 1:
+                raise
+            wrong += str(refused).splitlines()
+    looked.problems = wrong
     started, after = perf_counter(), None
     while found := await _open_lines_page(db, after):
         for line_id in found:
@@ -77,6 +87,10 @@ async def import_statements(
     async with db.write() as tx:
         await record(tx, statements, looked)
     return looked
+
+
+def _oldest_first(one: Statement) -> tuple[str, date]:
+    return one.account, one.days[0] if one.days else date.min
 
 
 async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:

@@ -19,6 +19,7 @@ from almoner.giving.banking.bank_statements import (
     csv_statements,
     domain,
     donor_transfers,
+    packed_files,
     store,
     store_gaps,
 )
@@ -69,45 +70,62 @@ _LEAST_REFERENCE: Final = 6
 
 def parse_file(
     content: bytes, mapping: Path | None, own: Mapping[str, OwnAccount] | None, today: date
-) -> list[Statement]:
-    """The statements of a file: camt.053, or CSV by a mapping. Raises StatementRefused with every problem.
+) -> tuple[list[Statement], list[str]]:
+    """The statements of a file, and all that is wrong with it: with single lines, statements, or files in an archive.
 
-    ``own``: our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
+    camt.053, or CSV by a mapping; packed or not. Raises StatementRefused when there is no statement to import. ``own``:
+    our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
     """
     wrong: list[str] = []
-    if mapping is not None:
-        found = csv_statements.parse_statement(content, mapping)
-    else:
-        from almoner.giving.banking.bank_statements import camt  # on first use: 30 MB
-
-        found, wrong = camt.parse_statements(content)
-    if not found and not wrong:
-        raise StatementError("The file contains no statement.")
-    latest = today + timedelta(days=domain.DAYS_AHEAD)
-    for one in found:
-        problems = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one, latest)]
-        wrong += [f"{one.account}, {one.reference}: {problem}" for problem in problems]
-    if wrong:
+    found: list[Statement] = []
+    files = packed_files.unpack(content)
+    for name, inner in files:
+        where = f"{name}: " if len(files) > 1 else ""
+        try:
+            some, problems = _parse_one(inner, mapping)
+        except StatementError as refused:
+            wrong += [f"{where}{problem}" for problem in str(refused).splitlines()]
+            continue
+        wrong += [f"{where}{problem}" for problem in problems]
+        found += some
+    believed = []
+    for one in (domain.without_rejected_lines(some, today + timedelta(days=domain.DAYS_AHEAD)) for some in found):
+        whole = [*account_ownership.ownership_problems(one, own), *domain.statement_problems(one)]
+        wrong += [f"{one.account}, {one.reference}: {problem}" for problem in whole or one.rejected]
+        if not whole:
+            believed.append(replace(one, account=account_ownership.canonical_account_number(one, own)))
+    if not believed:
         rest = f"\nand {len(wrong) - _REPORTED:,} more" if len(wrong) > _REPORTED else ""
-        raise StatementError("\n".join(wrong[:_REPORTED]) + rest)
-    return [replace(one, account=account_ownership.canonical_account_number(one, own)) for one in found]
+        raise StatementError("\n".join(wrong[:_REPORTED]) + rest if wrong else "The file contains no statement.")
+    return believed, wrong
+
+
+def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[Statement], list[str]]:
+    if mapping is not None:
+        return csv_statements.parse_statement(content, mapping), []
+    if not content.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
+        raise StatementError("This is not a bank statement: it is no XML. If it is a CSV file, use --mapping")
+    from almoner.giving.banking.bank_statements import camt  # on first use: a large library
+
+    return camt.parse_statements(content)
 
 
 async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
     """Keep a statement with its lines, or what is new of it; False when nothing is. Raises StatementRefused.
 
-    It is known by the account, the bank's name of it and its lines, not by its file: that may have been made again.
+    It is known by the account, the bank's name of it, its days and its lines, not by its file: that may have been made
+    again.
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, ALL_PARTNERS, account)
-    parts = await store.count_statement_parts(tx, ALL_PARTNERS, account, name)
-    if statement.export and (days := [one.booked_on for one in statement.movements]):
-        known = await store.exported_movements(tx, ALL_PARTNERS, account, statement.currency, min(days), max(days))
+    recurrence, parts = await store.statement_parts(tx, ALL_PARTNERS, statement)
+    if statement.export and (days := statement.days):
+        known = await store.exported_movements(tx, ALL_PARTNERS, account, statement.currency, *days)
     else:
-        known = await store.recorded_movements(tx, ALL_PARTNERS, account, name) if parts else []
+        known = await store.recorded_movements(tx, ALL_PARTNERS, account, name, recurrence) if parts else []
     new = domain.new_movements(statement, known)
     if new or not parts:
-        await store.insert(tx, ALL_PARTNERS, statement, new, parts + 1, by)
+        await store.insert(tx, ALL_PARTNERS, statement, new, (recurrence, parts + 1), by)
     return bool(new or not parts)
 
 
@@ -232,7 +250,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     line = await _lock_line(tx, line_id)
     if line.status != "open":
         return False
-    await store.lock_movement_reference(tx, ALL_PARTNERS, line)
+    await store.lock_similar_movements(tx, ALL_PARTNERS, line)
     moved = line.movement
     if (
         moved.minor > 0
@@ -291,6 +309,10 @@ async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
     moved = line.movement
     asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
     found = await store.referenced_disbursements(tx, ALL_PARTNERS, domain.end_to_end_ids(moved))
+    similar = await store.similar_movements(tx, ALL_PARTNERS, line)
+    duplicate = domain.duplicate_reason(moved, similar)
+    if similar and duplicate is None:
+        await store.mark_distinct(tx, ALL_PARTNERS, line)
     reports = await store.referenced_provider_payouts(tx, ALL_PARTNERS, moved, _DAYS, _LEAST_REFERENCE)
     return LineReferences(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
@@ -299,7 +321,7 @@ async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
         ),
         reports=reports,
         payouts=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
-        seen_before=await store.is_duplicate_reference(tx, ALL_PARTNERS, line),
+        duplicate=duplicate,
         matched_targets=await store.matched_targets(tx, ALL_PARTNERS, [*found, *(one.id for one in reports)]),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
@@ -315,9 +337,11 @@ async def _apply_match(
 ) -> OpenLineReason | None:
     """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
     if isinstance(thing, DonationRequest):
-        moved = line.movement
+        called = line.movement.reference
+        if await store.is_reference_booked(tx, ALL_PARTNERS, line, "request"):
+            called = domain.line_reference(line)
         made = await donation_requests.receive_payment(
-            tx, ALL_PARTNERS, thing.id, moved.money, moved.reference, recorded_by=by
+            tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
         )
         await store.mark_matched(tx, ALL_PARTNERS, line.id, "request", made.id, by)
         return None

@@ -12,6 +12,7 @@ from almoner.giving.banking.bank_statements.domain import (
     BankMovement,
     MatchedAs,
     MissingProviderPayout,
+    NewLine,
     OpenLineReason,
     ProviderPayout,
     Statement,
@@ -21,7 +22,7 @@ from almoner.platform.database.transactions import AllPartners, Tx
 _COLUMNS: Final = (
     "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
     "remittance_information, "
-    "return_reason, reversal, status, reason, matched_as, created_at, booking_error"
+    "return_reason, reversal, status, reason, matched_as, created_at, booking_error, occurrence"
 )
 _MOVEMENT: Final = (
     "booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
@@ -39,7 +40,7 @@ _TARGET_COLUMN: Final = {
 
 def _line(row: Record) -> BankLine:
     reason = OpenLineReason(row["reason"]) if row["reason"] else None
-    return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:16])
+    return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:17])
 
 
 async def lock_account(tx: Tx, _scope: AllPartners, account: str) -> None:
@@ -47,35 +48,56 @@ async def lock_account(tx: Tx, _scope: AllPartners, account: str) -> None:
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
-async def lock_movement_reference(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
-    """Look at lines that bear one name of the bank one after the other, until the transaction ends."""
+async def lock_similar_movements(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
+    """Look at lines of one day and amount one after the other, until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
         line.account,
-        line.movement.reference,
+        f"{line.movement.booked_on} {line.movement.minor}",
     )
 
 
-async def count_statement_parts(tx: Tx, _scope: AllPartners, account: str, reference: str) -> int:
-    """How many files have brought lines of a statement."""
-    return int(
-        await tx.fetchval(
-            "select count(*) from bank_statement where account = $1 and reference = $2",
-            account,
-            reference,
-        )
+async def statement_parts(tx: Tx, _scope: AllPartners, new: Statement) -> tuple[int, int]:
+    """Which of the statements with its name this one is, and how many files have brought lines of it.
+
+    Banks use their numbers anew: what tells of other days, or is counted otherwise by the bank, is another statement.
+    """
+    first, last = new.days or (None, None)
+    row = await tx.fetchrow(
+        """
+        select recurrence, count(*)::int from bank_statement where account = $1 and reference = $2 group by recurrence
+        having (bool_and(sequence is null) or $5::text is null or bool_or(sequence = $5))
+           and coalesce(min(begins_on) <= $4::date and max(ends_on) >= $3::date, true)
+        order by recurrence desc limit 1
+        """,
+        new.account,
+        new.reference,
+        first,
+        last,
+        new.sequence,
     )
+    if row is not None:
+        return row[0], row[1]
+    known = await tx.fetchval(
+        "select max(recurrence) from bank_statement where account = $1 and reference = $2", new.account, new.reference
+    )
+    return (known or 0) + 1, 0
 
 
-async def recorded_movements(tx: Tx, _scope: AllPartners, account: str, reference: str) -> list[BankMovement]:
+async def recorded_movements(
+    tx: Tx, _scope: AllPartners, account: str, reference: str, recurrence: int
+) -> list[BankMovement]:
     """What a statement has told."""
     rows = await tx.fetch(
         f"""
         select {_MOVEMENT} from bank_statement_line
-        where statement_id in (select id from bank_statement where account = $1 and reference = $2)
+        where statement_id in (
+            select id from bank_statement where account = $1 and reference = $2 and recurrence = $3
+        )
         """,
         account,
         reference,
+        recurrence,
     )
     return [BankMovement(*row) for row in rows]
 
@@ -99,15 +121,19 @@ async def exported_movements(
 
 
 async def insert(
-    tx: Tx, _scope: AllPartners, new: Statement, lines: Sequence[tuple[int, BankMovement]], part: int, by: str
+    tx: Tx, _scope: AllPartners, new: Statement, lines: Sequence[NewLine], place: tuple[int, int], by: str
 ) -> None:
-    """Store a statement, or what is new of one, with lines and their positions, which nobody has looked at yet."""
-    statement_id, moved = tx.new_id(), [one for _, one in lines]
+    """Store a statement, or what is new of one, with lines which nobody has looked at yet.
+
+    ``place``: as ``statement_parts`` has it, with this one.
+    """
+    statement_id, (first, last) = tx.new_id(), new.days or (None, None)
     await tx.execute(
         """
         insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
-                                    imported_by, imported_at, part, ends_on, export)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                                    imported_by, imported_at, part, begins_on, ends_on, export, recurrence, sequence,
+                                    form, rejected_lines)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
         """,
         statement_id,
         new.account,
@@ -116,23 +142,35 @@ async def insert(
         new.opening_minor,
         new.closing_minor,
         new.sha256,
-        len(moved),
+        len(lines),
         by,
         tx.now,
-        part,
-        new.ends_on,
+        place[1],
+        first,
+        last,
         new.export,
+        place[0],
+        new.sequence,
+        new.form,
+        new.rejected,
     )
+    await _insert_lines(tx, statement_id, new, lines)
+
+
+async def _insert_lines(tx: Tx, statement_id: UUID, new: Statement, lines: Sequence[NewLine]) -> None:
+    moved = [one.movement for one in lines]
     await tx.execute(
         """
         insert into bank_statement_line (
             id, statement_id, position, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id,
-            counterparty, remittance_information, return_reason, reversal, status, reason, created_at, status_changed_at
+            counterparty, remittance_information, return_reason, reversal, occurrence, status, reason, created_at,
+            status_changed_at
         ) select given.id, $1, position, $2, booked_on, minor, $3, reference, end_to_end_id, other,
-            remitted, returned, reversal, 'open', 'unknown', $4, $4
+            remitted, returned, reversal, occurrence, 'open', 'unknown', $4, $4
         from unnest($5::uuid[], $6::date[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-                    $13::int[], $14::bool[])
-            as given (id, booked_on, minor, reference, end_to_end_id, other, remitted, returned, position, reversal)
+                    $13::int[], $14::bool[], $15::int[])
+            as given (id, booked_on, minor, reference, end_to_end_id, other, remitted, returned, position, reversal,
+                      occurrence)
         """,
         statement_id,
         new.account,
@@ -146,8 +184,9 @@ async def insert(
         [one.counterparty for one in moved],
         [one.remittance_information for one in moved],
         [one.return_reason for one in moved],
-        [position for position, _ in lines],
+        [one.position for one in lines],
         [one.reversal for one in moved],
+        [one.occurrence for one in lines],
     )
 
 
@@ -174,22 +213,80 @@ async def get_for_update(tx: Tx, _scope: AllPartners, line_id: UUID) -> BankLine
     return _line(row) if row else None
 
 
-DUPLICATE_REFERENCE: Final = """
-select exists (
-    select from bank_statement_line
-    where account = $1 and bank_reference = $2 and reversal = $4
-      and id <> $3 and (id < $3 or status = 'matched')
-)
+DUPLICATES: Final = """
+select l.bank_reference = mine.bank_reference and o.id <> s.id
+           and coalesce(l.end_to_end_id = mine.end_to_end_id, true)
+           and coalesce(l.remittance_information = mine.remittance_information, true),
+       l.booked_on, l.amount_minor, l.currency, l.bank_reference, l.end_to_end_id, l.counterparty,
+       l.remittance_information, l.return_reason, l.reversal
+from bank_statement_line mine
+join bank_statement s on s.id = mine.statement_id
+join bank_statement_line l on l.account = mine.account and l.amount_minor = mine.amount_minor
+    and l.booked_on between mine.booked_on - 10 and mine.booked_on + 10 and l.reversal = mine.reversal
+    and l.id <> mine.id and (l.id < mine.id or l.status = 'matched')
+join bank_statement o on o.id = l.statement_id
+where mine.id = $1 and case
+    when (o.reference, o.recurrence) is not distinct from (s.reference, s.recurrence) then
+        l.bank_reference = mine.bank_reference and l.occurrence < mine.occurrence
+        and l.bank_reference not like '#%' and s.opening_minor is null
+        and l.remittance_information is not distinct from mine.remittance_information
+        and l.end_to_end_id is not distinct from mine.end_to_end_id
+    when l.bank_reference = mine.bank_reference then
+        (l.booked_on = mine.booked_on and l.occurrence = mine.occurrence)
+        or (l.remittance_information = mine.remittance_information
+            and l.end_to_end_id is not distinct from mine.end_to_end_id)
+        or (l.remittance_information is null and mine.remittance_information is null
+            and l.end_to_end_id = mine.end_to_end_id)
+    else l.booked_on = mine.booked_on and s.form is not null and o.form is not null and (
+        s.form <> o.form or starts_with(l.bank_reference, '#') <> starts_with(mine.bank_reference, '#')
+    )
+end
+limit 200
 """
-"""A reversal is mostly named as what it undoes is.
+"""Lines that may be of the same money: of other statements, by the bank's name or as files of another form tell of it.
 
-Identifiers go by the time at which an import began: one that began first may be kept, and looked at, last."""
+In one statement a bank tells of several movements under one name; without balances what is alike may be told twice. A
+reversal is mostly named as what it undoes is. Identifiers go by the time at which an import began: one that began
+first may be kept, and looked at, last."""
 
 
-async def is_duplicate_reference(tx: Tx, _scope: AllPartners, line: BankLine) -> bool:
-    """Whether another line of the account bears the bank's reference, and was first."""
+async def similar_movements(tx: Tx, _scope: AllPartners, line: BankLine) -> list[tuple[bool, BankMovement]]:
+    """Movements that may be that of a line, and whether they surely are."""
+    return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(DUPLICATES, line.id)]
+
+
+async def mark_distinct(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
+    """Count a held line as another movement than those with its date, amount and reference in other statements."""
+    await tx.execute(
+        """
+        update bank_statement_line set occurrence = 1 + (
+            select max(occurrence) from bank_statement_line
+            where account = $2 and bank_reference = $3 and booked_on = $4 and amount_minor = $5 and reversal = $6
+        ) where id = $1 and exists (
+            select from bank_statement_line l
+            where l.account = $2 and l.bank_reference = $3 and l.booked_on = $4 and l.amount_minor = $5
+              and l.reversal = $6 and l.id <> $1 and l.occurrence = bank_statement_line.occurrence
+        )
+        """,
+        line.id,
+        line.account,
+        line.movement.reference,
+        line.movement.booked_on,
+        line.movement.minor,
+        line.movement.reversal,
+    )
+
+
+async def is_reference_booked(tx: Tx, _scope: AllPartners, line: BankLine, matched_as: MatchedAs) -> bool:
+    """Whether another line has booked something of this kind under the bank's reference: then it names several."""
     return bool(
-        await tx.fetchval(DUPLICATE_REFERENCE, line.account, line.movement.reference, line.id, line.movement.reversal)
+        await tx.fetchval(
+            "select exists (select from bank_statement_line "
+            "where bank_reference = $1 and matched_as = $2 and id <> $3)",
+            line.movement.reference,
+            matched_as,
+            line.id,
+        )
     )
 
 

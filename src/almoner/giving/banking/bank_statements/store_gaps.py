@@ -6,7 +6,13 @@ from uuid import UUID
 from almoner.giving.banking.bank_statements.domain import StatementGap
 from almoner.platform.database.transactions import AllPartners, Tx
 
-_GAPS: Final = "select id, account, currency, reference, opening_minor, day, imported_at from bank_statement_gap"
+_GAPS: Final = """
+select * from (
+    select id, account, currency, reference, opening_minor, day, imported_at, '{}'::text[] from bank_statement_gap
+    union all select id, account, currency, reference, coalesce(opening_minor, 0), day, imported_at, rejected_lines
+    from bank_statement_incomplete
+) as incomplete (id, account, currency, reference, opening_minor, day, imported_at, rejected_lines)
+"""
 
 
 async def statement_gaps(tx: Tx, _scope: AllPartners, limit: int) -> list[StatementGap]:

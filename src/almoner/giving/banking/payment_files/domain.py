@@ -63,6 +63,16 @@ class CreditTransfer:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedText:
+    """What of a payee a bank gets in other characters than it was entered in. ``name``: of the field."""
+
+    account_id: UUID
+    name: str
+    text: str
+    sent: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreditTransferInitiation:
     """What a file asks our bank for."""
 

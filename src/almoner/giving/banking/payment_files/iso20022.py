@@ -5,7 +5,7 @@ and may hold no document type, no entities, nothing of another name space.
 """
 
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from lxml import etree
+from lxml.etree import _Element as Element
 from pyiso20022.pain import pain_001_001_09 as pain
 from xsdata.formats.dataclass.serializers import XmlSerializer
 
@@ -28,6 +29,7 @@ from almoner.giving.banking.payment_files.domain import (
     is_sepa_transfer,
 )
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
+from almoner.kit.bank_text import to_bank_text
 from almoner.kit.money import Money, currency_exponent
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2
 from almoner.platform.files import iso20022
@@ -39,7 +41,8 @@ _VERSIONS: Final = range(3, 15)
 _TWO: Final = {three: two for two, three in ALPHA3_BY_ALPHA2.items()}
 _CLEARING: Final = {"gb": "GBDSC", "us": "USABA", "au": "AUBSB", "nz": "NZNCC", "ca": "CACPA"}
 """ISO 20022's names of the countries' systems of bank numbers."""
-_ENDINGS: Final = str.maketrans({"&": "+", "/": "-"})
+_NAME, _STREET, _BUILDING, _TOWN = 70, 70, 16, 35
+"""SEPA's lengths; the schema allows names of 140."""
 
 
 def write_pain001(order: CreditTransferInitiation) -> bytes:
@@ -107,22 +110,21 @@ def _payment(one: CreditTransfer) -> Any:
 
 
 def _party(name: str, address: Address | None) -> Any:
-    return pain.PartyIdentification135(nm=_bank_safe_name(name), pstl_adr=_address(address) if address else None)
+    return pain.PartyIdentification135(nm=_sent(name, _NAME), pstl_adr=_address(address) if address else None)
 
 
 def _address(address: Address) -> Any:
     return pain.PostalAddress24(
-        strt_nm=_bank_safe_name(address.street) if address.street else None,
-        bldg_nb=_bank_safe_name(address.building) if address.building else None,
-        pst_cd=address.postcode,
-        twn_nm=_bank_safe_name(address.town),
+        strt_nm=_sent(address.street, _STREET),
+        bldg_nb=_sent(address.building, _BUILDING),
+        pst_cd=_sent(address.postcode, _BUILDING),
+        twn_nm=_sent(address.town, _TOWN),
         ctry=_TWO[address.country],
     )
 
 
-def _bank_safe_name(text: str) -> str:
-    """What banks take in names: & and / are refused by some, accents are not (SEPA's rules since 2023)."""
-    return text.translate(_ENDINGS)
+def _sent(text: str | None, most: int) -> str | None:
+    return to_bank_text(text, most) or None if text else None
 
 
 def _account(numbers: AccountNumbers) -> Any:
@@ -165,57 +167,79 @@ def _schema() -> etree.XMLSchema:
 def parse_pain002(content: bytes) -> StatusReport:
     """What a bank says of a file, from pain.002.001.03 to .14. Raises PaymentFileRefused."""
     try:
-        report = iso20022.parse_message(content, _ANSWER, _VERSIONS).cstmr_pmt_sts_rpt
+        kind, version, report = iso20022.parse_message(content)
     except MessageRefused as refused:
-        raise PaymentFileError(f"This is no answer of a bank: {refused}") from refused
-    about = report.orgnl_grp_inf_and_sts
+        raise PaymentFileError(f"This is no status report of a bank: {refused}") from refused
+    if kind != _ANSWER or version not in _VERSIONS:
+        raise PaymentFileError(
+            f"This is no status report of a bank: it is {kind}.{version:02}, and what is read is {_ANSWER}."
+            f"{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}."
+        )
+    about = iso20022.find(report, "OrgnlGrpInfAndSts")
+    batches = iso20022.children(report, "OrgnlPmtInfAndSts")
+    named = iso20022.find_all(about, "OrgnlMsgId")
+    original = iso20022.text_at(named[0]) if len(named) == 1 else None
+    if about is None or original is None:
+        raise PaymentFileError("This status report does not name the one file that it is of, in OrgnlMsgId.")
+    digest = sha256(content).hexdigest()
     return StatusReport(
-        message_id=report.grp_hdr.msg_id,
-        original_message_id=about.orgnl_msg_id,
-        original_message_form=about.orgnl_msg_nm_id,
-        sha256=sha256(content).hexdigest(),
-        whole=_group_status(about, about.grp_sts),
-        batches=tuple(
-            (some.orgnl_pmt_inf_id, _group_status(some, some.pmt_inf_sts)) for some in report.orgnl_pmt_inf_and_sts
-        ),
+        message_id=(iso20022.text_at(report, "GrpHdr", "MsgId") or digest)[:35],
+        original_message_id=original,
+        original_message_form=iso20022.text_at(about, "OrgnlMsgNmId") or "",
+        sha256=digest,
+        whole=_group_status(about, "GrpSts"),
+        batches=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),
         transactions=tuple(
-            _transaction_status(one, some.orgnl_pmt_inf_id)
-            for some in report.orgnl_pmt_inf_and_sts
-            for one in some.tx_inf_and_sts
+            _transaction_status(one, _batch_id(some))
+            for some in batches
+            for one in iso20022.children(some, "TxInfAndSts")
         ),
     )
 
 
-def _group_status(one: Any, status: Any) -> GroupStatus:
-    return GroupStatus(_bank_status(status, one.sts_rsn_inf), one.orgnl_nb_of_txs, _sum(one.orgnl_ctrl_sum))
+def _batch_id(some: Element) -> str:
+    return iso20022.text_at(some, "OrgnlPmtInfId") or ""
 
 
-def _sum(value: Any) -> Decimal | None:
-    """Of an element without content its library makes an empty text."""
-    return value if isinstance(value, Decimal | None) else Decimal("nan")
-
-
-def _transaction_status(one: Any, batch: str) -> TransactionStatus:
-    amount = one.orgnl_tx_ref and one.orgnl_tx_ref.amt and one.orgnl_tx_ref.amt.instd_amt
-    currency, value = (amount.ccy, _sum(amount.value)) if amount else (None, None)
-    return TransactionStatus(
-        one.orgnl_end_to_end_id or "", batch, currency, value, _bank_status(one.tx_sts, one.sts_rsn_inf)
+def _group_status(one: Element, status: str) -> GroupStatus:
+    return GroupStatus(
+        _bank_status(one, status), _stated(one, "OrgnlNbOfTxs"), _sum(iso20022.find(one, "OrgnlCtrlSum"))
     )
 
 
-def _bank_status(status: Any, reasons: list[Any]) -> BankStatus | None:
-    return BankStatus(_code(status), _reason(reasons)) if status is not None else None
+def _stated(one: Element, name: str) -> str | None:
+    """A text that may be empty, which is not the same as missing."""
+    found = iso20022.find(one, name)
+    return None if found is None else (found.text or "").strip()
 
 
-def _code(status: Any) -> str:
-    return str(getattr(status, "value", status))
+def _sum(one: Element | None) -> Decimal | None:
+    if one is None:
+        return None
+    try:
+        return Decimal((one.text or "").strip())
+    except InvalidOperation:
+        return Decimal("nan")
 
 
-def _reason(reasons: list[Any]) -> str | None:
+def _transaction_status(one: Element, batch: str) -> TransactionStatus:
+    amount = iso20022.find(one, "OrgnlTxRef", "Amt", "InstdAmt")
+    currency = amount.get("Ccy") if amount is not None else None
+    return TransactionStatus(
+        iso20022.text_at(one, "OrgnlEndToEndId") or "", batch, currency, _sum(amount), _bank_status(one, "TxSts")
+    )
+
+
+def _bank_status(one: Element, status: str) -> BankStatus | None:
+    code = _stated(one, status)
+    return None if code is None else BankStatus(code, _reason(iso20022.children(one, "StsRsnInf")))
+
+
+def _reason(reasons: list[Element]) -> str | None:
     """The first reason: the bank's code, and its words."""
     for one in reasons:
-        code = one.rsn.cd or one.rsn.prtry if one.rsn else None
-        words = " ".join(one.addtl_inf)
-        if code or words:
-            return " ".join(part for part in (_code(code) if code else "", words) if part)[:400]
+        code = iso20022.text_at(one, "Rsn", "Cd") or iso20022.text_at(one, "Rsn", "Prtry")
+        words = [iso20022.text_at(some) for some in iso20022.children(one, "AddtlInf")]
+        if stated := " ".join(part for part in (code, *words) if part):
+            return stated[:400]
     return None

@@ -9,6 +9,7 @@ from typing import Any, Final
 from almoner.giving.banking.payment_files.domain import OwnAccount, PaymentFileError
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, PayeeAccountError
+from almoner.kit.bank_text import unsendable
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money, currency_exponent
 from almoner.nonprofits.countries.domain import COUNTRIES
 
@@ -44,6 +45,11 @@ def _parse_account(currency: str, table: Any, found: list[str]) -> OwnAccount | 
     problems += [f"{name} is required" for name in ("name", "town", "country") if not given.get(name)]
     if given.get("country") and given["country"] not in COUNTRIES:
         problems.append("country must have three letters such as DEU")
+    problems += [
+        f"{name} has characters that banks do not take: {' '.join(wrong)}"
+        for name in ("name", *_ADDRESS)
+        if (wrong := unsendable(given.get(name, "")))
+    ]
     alone, numbers = _parse_release_limit(given.get("single_approval_limit", "0"), currency), None
     if alone is None:
         problems.append(f"single_approval_limit must be an amount of {currency}")

@@ -15,6 +15,7 @@ from almoner.giving.banking.payment_files import domain, own_accounts_file, stor
 from almoner.giving.banking.payment_files.domain import (
     MAX_PAYMENTS,
     BankOutcome,
+    ChangedText,
     CreditTransfer,
     CreditTransferInitiation,
     OwnAccount,
@@ -26,6 +27,7 @@ from almoner.giving.banking.payment_files.domain import (
 )
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement
+from almoner.giving.disbursing.payee_bank_accounts import domain as payee_accounts
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.errors import NotFound
@@ -157,6 +159,15 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     if (found := await store.find(tx, ALL_PARTNERS, file_id)) is None:
         raise NotFound
     return found
+
+
+async def changed_texts(tx: Tx, file_id: UUID) -> list[ChangedText]:
+    """What of a file's payees the bank gets in other characters than people entered it in: for whoever releases it."""
+    return [
+        ChangedText(account_id, name, text, sent)
+        for account_id, holder, address in await store.payees_of_file(tx, ALL_PARTNERS, file_id)
+        for name, text, sent in payee_accounts.changed_texts(holder, address)
+    ]
 
 
 async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:

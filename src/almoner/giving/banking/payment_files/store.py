@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.banking.payment_files.domain import BankOutcome, CreditTransfer, PaymentFile, StatusReport
-from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
+from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Scheme
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Tx
 
@@ -148,6 +148,18 @@ async def transfers_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[
         file_id,
     )
     return [(*row[:4], Money(row[4], row[5])) for row in rows]
+
+
+async def payees_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[tuple[UUID, str, Address]]:
+    """The accounts that a file pays to, each once: their holders and addresses."""
+    rows = await tx.fetch(
+        """
+        select id, holder, town, country, street, building, postcode from payee_bank_account
+        where id in (select payee_bank_account_id from payment_file_transaction where file_id = $1) order by id
+        """,
+        file_id,
+    )
+    return [(row[0], row[1], Address(*row[2:])) for row in rows]
 
 
 async def released_transfers(

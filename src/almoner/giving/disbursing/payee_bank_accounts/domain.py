@@ -1,12 +1,12 @@
 """Accounts of nonprofits: what they are made of, their states, who may approve them; pure."""
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.bank_text import to_bank_text, unsendable
 from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
@@ -166,12 +166,22 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
     found += [
         f"{name} must have at most {_LENGTHS[name]} characters"
         for name, value in parts.items()
-        if value and len(value) > _LENGTHS[name]
+        if value and max(len(value), len(to_bank_text(value))) > _LENGTHS[name]
+    ]
+    found += [
+        f"{name} has characters that banks do not take: {' '.join(wrong)}. Write it as the bank does"
+        for name, value in parts.items()
+        if value and (wrong := [one for one in unsendable(value) if not one.isalpha()])
+    ]
+    found += [
+        f"{name} has no letter or digit that banks take: write it as the bank does"
+        for name, value in parts.items()
+        if value and not any(one.isalnum() for one in (*to_bank_text(value), *unsendable(value)))
     ]
     found += [
         f"{name} must be in Latin letters, as the bank writes it"
         for name, value in parts.items()
-        if value and not all("LATIN" in unicodedata.name(one, "") for one in value if one.isalpha())
+        if value and any(one.isalpha() for one in unsendable(value))
     ]
     if address.country not in COUNTRIES:
         found.append(f"country must have three letters such as DEU, not {address.country!r}")
@@ -182,9 +192,23 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
     return found
 
 
+def changed_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
+    """What of a payee banks get in other characters than it was entered in, and how: field, text, and what is sent."""
+    parts = {
+        "holder": holder,
+        "street": address.street,
+        "building": address.building,
+        "postcode": address.postcode,
+        "town": address.town,
+    }
+    return [(name, text, sent) for name, text in parts.items() if text and (sent := to_bank_text(text)) != text]
+
+
 def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: str) -> list[str]:
     """What is unusual of an account whose nonprofit is of a country (three letters): no reason to refuse it, yet."""
-    found = []
+    found = [
+        f"the bank receives the {name} as {sent}" for name, _, sent in changed_texts(account.holder, account.address)
+    ]
     if account.name_score < MIN_MATCHING_SCORE:
         found.append(f"the holder matches the name in the register by only {account.name_score} %")
     if numbers.country != country:

@@ -1,0 +1,78 @@
+"""What files of all forms tell of a movement, made one: names that are none, texts that are too long; pure."""
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from hashlib import sha256
+from typing import Final
+
+from almoner.giving.banking.bank_statements.domain import (
+    DERIVED,
+    MAX_END_TO_END,
+    MAX_REFERENCE,
+    MAX_REMITTANCE_TEXT,
+    BankMovement,
+)
+from almoner.kit.money import EXPONENTS, MAX_MINOR
+
+_NOTHING: Final = re.compile(
+    r"NOT ?(?:PROVIDED|AVAILABLE|APPLICABLE)|NON ?REF|NO ?REF(?:ERENCE)?|NONE|UNKNOWN|N[./]?A\.?|[\W_0]*", re.IGNORECASE
+)
+_MOST_DIGITS: Final = 18
+"""Of an amount, by ISO 20022."""
+_LONGEST_NAME: Final = 140
+_LONGEST_REASON: Final = 400
+_DIGEST: Final = 16
+
+
+def reference_or_none(text: str | None) -> str | None:
+    """A reference; None of what banks write where there is none."""
+    return None if text is None or _NOTHING.fullmatch(text.strip()) else text.strip()
+
+
+def minor_units(value: Decimal, currency: str, stated: str) -> int | str:
+    """An amount in minor units, or what is wrong with it; ``stated``: as the file has it."""
+    if not value.is_finite() or value < 0 or len(value.normalize().as_tuple().digits) > _MOST_DIGITS:
+        return f"{stated} is not a valid amount"
+    exponent = EXPONENTS[currency]
+    if value > Decimal(MAX_MINOR).scaleb(-exponent):
+        return f"{stated} is more than the ledger can hold"
+    minor = value.scaleb(exponent)
+    return int(minor) if minor == int(minor) else f"{stated} is not a valid amount in this currency"
+
+
+def new_movement(
+    *,
+    booked_on: date,
+    minor: int,
+    currency: str,
+    reference: str | None,
+    end_to_end_id: str | None,
+    counterparty: str | None,
+    texts: Iterable[str],
+    return_reason: str | None,
+    reversal: bool = False,
+) -> BankMovement:
+    """A movement, with all that may name something. Without a name of the bank it is named by what it is."""
+    end_to_end = reference_or_none(end_to_end_id)
+    stated = list(texts)
+    if end_to_end and len(end_to_end) > MAX_END_TO_END:
+        stated, end_to_end = [end_to_end, *stated], None
+    words = " ".join(" ".join(dict.fromkeys(one for one in stated if one)).split())[:MAX_REMITTANCE_TEXT] or None
+    other = " ".join((counterparty or "").split())[:_LONGEST_NAME] or None
+    why = " ".join((return_reason or "").split())[:_LONGEST_REASON] or None
+    known = reference_or_none(reference)
+    if known is None:
+        told = "\x00".join(str(one or "") for one in (booked_on, minor, currency, end_to_end, other, words, reversal))
+        known = f"{DERIVED}{booked_on:%Y%m%d}-{sha256(told.encode()).hexdigest()[:_DIGEST]}"
+    return BankMovement(
+        booked_on, minor, currency, shortened(known, MAX_REFERENCE), end_to_end, other, words, why, reversal
+    )
+
+
+def shortened(name: str, most: int) -> str:
+    """A name, of which one that is too long keeps its beginning and a digest: it stays the name of one thing."""
+    if len(name) <= most:
+        return name
+    return f"{name[: most - _DIGEST - 1]}~{sha256(name.encode()).hexdigest()[:_DIGEST]}"

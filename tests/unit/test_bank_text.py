@@ -1,0 +1,42 @@
+"""Texts for banks: what is sent is in the characters that each of them takes."""
+
+import string
+import unicodedata
+
+import pytest
+
+from almoner.kit.bank_text import to_bank_text, unsendable
+
+TAKEN = frozenset(string.ascii_letters + string.digits + "/-?:().,'+ ")
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("Example & Söhne", "Example + Sohne"),
+        ("Straße des 17. Juni 3/4", "Strasse des 17. Juni 3-4"),
+        ("Łódź Żółw Ærø Þór Đặng", "Lodz Zolw AEro THor Dang"),
+        ("O’Brien “Aid”; a_b@c", "O'Brien 'Aid', a-b(at)c"),
+        ("No\u00a0break\tand\u200b hidden", "No break and hidden"),
+        ("ﬁne ½ №5 2²", "fine 1-2 No5 22"),
+        ("Bread 🍞 Trust", "Bread Trust"),
+        ("Ｆｕｌｌ", "Full"),
+        ("Cafe\u0301", "Cafe"),
+    ],
+)
+def test_m11_a_text_goes_to_the_bank_in_its_characters(text: str, sent: str) -> None:
+    assert to_bank_text(text) == sent
+    assert to_bank_text(sent) == sent.replace("/", "-")
+
+
+def test_m11_nothing_else_ever_leaves_whatever_is_typed() -> None:
+    for code in (*range(0x3000), *range(0xF900, 0x10000), *range(0x1F000, 0x1FB00)):
+        one = chr(code)
+        sent = to_bank_text(f"a{one}b")
+        assert set(sent) <= TAKEN
+        assert sent != "ab" or unsendable(one) or unicodedata.category(one) in ("Mn", "Me", "Cf")
+
+
+def test_what_banks_cannot_get_is_named_once() -> None:
+    assert unsendable("北京 🍞🍞 Ada") == ["北", "京", "🍞"]
+    assert to_bank_text("a" * 69 + " b", 70) == "a" * 69
