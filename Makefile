@@ -7,7 +7,7 @@ help:  ## Show this.
 	@sed -n 's/^\([a-z]*\):.*##/  make \1 \t/p' Makefile | expand -t 18
 
 run:  ## Start the whole sandbox on http://localhost:8080 (ALMONER_PORT).
-	@tools/bootstrap service
+	@tools/bootstrap service run
 	@exec $(python) -m almoner run
 
 test:  ## Run all tests on a real PostgreSQL, each suite with its seconds.

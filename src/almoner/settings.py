@@ -5,9 +5,11 @@ secrets have no defaults in production. In the sandbox the command line complete
 directory.
 """
 
+import os
 from base64 import b64decode
 from collections.abc import Mapping
 from datetime import timedelta
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -401,6 +403,30 @@ def read_settings(**given: Any) -> Settings:
         raise UnsafeSettings(
             [_problem_sentence(dict(problem)) for problem in error.errors(include_input=False)]
         ) from None
+
+
+RENAMED = {
+    "CARD_TESTING_BRAKES": "CARD_TESTING_LIMITS",
+    "PAYOUT_LEAST_GIFTS": "DISBURSEMENT_MIN_DONATIONS",
+    "KEEP_REFUSED_DAYS": "REJECTED_RETENTION_DAYS",
+    "KEEP_ACCEPTED_DAYS": "ACCEPTED_RETENTION_DAYS",
+    "NAME_AGREEMENT": "NAME_MATCH_THRESHOLD",
+}
+"""Settings that had another name before 0.1.0."""
+
+
+def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
+    """A sentence for each variable that looks like a setting and is none, with the nearest one."""
+    known = [name.upper() for name in Settings.model_fields]
+    sentences = []
+    for variable in sorted(os.environ if environment is None else environment):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name.upper() in known:
+            continue
+        near = RENAMED.get(name) or next(iter(get_close_matches(name, known, 1, 0.6)), None)
+        meant = f"did you mean {PREFIX}{near}?" if near else "see docs/reference/settings.md."
+        sentences.append(f"{variable} is not a setting and has no effect: {meant}")
+    return sentences
 
 
 def build_deployment(settings: Settings, clock: Clock) -> Deployment:

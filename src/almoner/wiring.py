@@ -54,7 +54,7 @@ from almoner.nonprofits.countries.routes import routes as countries
 from almoner.nonprofits.organisations.routes import routes as organisations
 from almoner.nonprofits.registries.routes import routes as registries
 from almoner.platform.business_clock import BusinessClock, MovableClock
-from almoner.platform.database import postgres, transactions
+from almoner.platform.database import key_check, postgres, transactions
 from almoner.platform.database.copy_watch import CopyWatch
 from almoner.platform.database.disk_watch import DiskWatch
 from almoner.platform.database.transactions import Database
@@ -375,7 +375,13 @@ async def _build_document_storage(
 
 async def _open_database(settings: Settings, clock: MovableClock) -> Database:
     deployment = build_deployment(settings, clock)
-    return await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
+    db = await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
+    try:
+        await key_check.ensure_master_key(db)
+    except BaseException:
+        await db.close()
+        raise
+    return db
 
 
 def _schema_refusal(revision: str, compatible: list[str]) -> str | None:

@@ -329,13 +329,6 @@ async def test_a_copied_folder_of_a_sandbox_is_quiet(ground: Ground, made: tuple
                 assert await copy.quiet()
 
 
-def has_all(standby: servers.OwnServer, primary: servers.OwnServer) -> None:
-    """Wait until a stand-by has what was committed; what is not yet written is no part of the current place."""
-    primary.sql("checkpoint")
-    reached = primary.sql("select pg_current_wal_lsn()")
-    servers.until(standby, f"select pg_last_wal_replay_lsn() >= '{reached}'")
-
-
 async def test_a_promoted_stand_by_goes_on_by_itself(ground: Ground, files: tuple[Path, str]) -> None:
     data, password = files
     with servers.running(data, password) as primary:
@@ -343,7 +336,7 @@ async def test_a_promoted_stand_by_goes_on_by_itself(ground: Ground, files: tupl
         with servers.running(standby_files, password) as standby:
             async with ground.process(primary.dsn) as original:
                 document = await original.hand_in()
-                has_all(standby, primary)
+                servers.has_all(standby, primary)
                 primary.stop(number=signal.SIGQUIT)
                 standby.sql("select pg_promote()")
                 async with ground.process(standby.dsn) as promoted:
@@ -369,7 +362,9 @@ async def test_a_stand_by_promoted_beside_its_living_primary_is_quiet(ground: Gr
         with servers.running(standby_files, password) as standby:
             async with ground.process(primary.dsn) as original:
                 await original.hand_in()
-                has_all(standby, primary)
+                servers.has_all(standby, primary)
+                with pytest.raises(migrations.MigrationRefused, match="hot stand-by"):
+                    await migrations.state(standby.dsn)
                 standby.sql("select pg_promote()")
                 async with ground.process(standby.dsn) as promoted:
                     for _ in range(2):

@@ -151,3 +151,10 @@ def backed_up(server: OwnServer, target: Path, *, follows: bool = False) -> Path
     more = ["--write-recovery-conf"] if follows else []
     run("pg_basebackup", "-d", server.superuser_url, "-D", target, "--checkpoint=fast", *more)
     return target
+
+
+def has_all(standby: OwnServer, primary: OwnServer) -> None:
+    """Wait until a stand-by has what was committed; what is not yet written is no part of the current place."""
+    primary.sql("checkpoint")
+    reached = primary.sql("select pg_current_wal_lsn()")
+    until(standby, f"select pg_last_wal_replay_lsn() >= '{reached}'")

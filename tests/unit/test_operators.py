@@ -19,7 +19,7 @@ TOKEN = OperatorToken(UUID(int=2), UUID(int=1), "laptop", "wxyz", NOW - timedelt
 
 def person(*roles: Role, name: str = "Ada", active: bool = True) -> Person:
     profile = {**build_profile("ada@example.org", name=name), "active": active}
-    return Person(UUID(int=1), OPERATORS, profile, active, 1, NOW, NOW, frozenset(roles))
+    return Person(UUID(int=sum(name.encode())), OPERATORS, profile, active, 1, NOW, NOW, frozenset(roles))
 
 
 @pytest.mark.parametrize("sandbox", [True, False])
@@ -70,8 +70,11 @@ def test_an_administrator_decides_about_nothing_by_that() -> None:
     ada, bo = person("administrator"), person("reviewer", "finance", name="Bo")
     for role in ("reviewer", "finance"):
         operators_domain.ensure_has_role(bo, "operator_bo", [role], [ada])
-        with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}: Ada can grant it"):
+        with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}, and nobody can change their own roles"):
             operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada])
+        eve = person("administrator", name="Eve")
+        with pytest.raises(RoleMissing, match=f"Ada lacks the role {role}: Eve can grant it with"):
+            operators_domain.ensure_has_role(ada, "operator_ada", [role], [ada, eve])
     with pytest.raises(RoleMissing, match="almoner operators set-roles operator_bo"):
         operators_domain.ensure_has_role(bo, "operator_bo", ["administrator"], [ada])
     with pytest.raises(RoleMissing):

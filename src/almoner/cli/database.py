@@ -15,7 +15,7 @@ from almoner.cli.tables import Output, print_output
 from almoner.kit.time import SystemClock
 from almoner.platform import business_clock
 from almoner.platform.business_clock import BusinessClock
-from almoner.platform.database import copy_detection, transactions
+from almoner.platform.database import copy_detection, key_check, transactions
 from almoner.platform.database.copy_detection import CopyFinding
 from almoner.platform.database.transactions import Database, Tx
 from almoner.settings import Settings, build_deployment
@@ -89,6 +89,7 @@ async def _use(complete: Settings, use: Callable[[Database, CopyFinding], Awaita
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)
     try:
+        await key_check.ensure_master_key(database)
         found = await copy_detection.inspect_for_command(database, build_storage(complete), complete.dsn)
         # A sandbox may live ahead of real time; what a command does happens at that time, too.
         async with database.read() as tx:

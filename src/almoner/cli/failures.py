@@ -2,6 +2,9 @@
 
 import errno
 import socket
+import ssl
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -13,6 +16,7 @@ from almoner.access.operators.domain import OperatorRefused
 from almoner.access.operators.service import NoSuchToken
 from almoner.access.partners.service import NoSuchPartner
 from almoner.access.people.domain import NoSuchPerson
+from almoner.cli.outputs import OutputFailed
 from almoner.cli.ports import PortBusy
 from almoner.giving.accounting.disputes.domain import DisputeError
 from almoner.giving.accounting.refunds.domain import RefundError
@@ -29,6 +33,7 @@ from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit.heads import ExportFailed
+from almoner.platform.database.key_check import WrongMasterKey
 from almoner.platform.database.programs import DatabaseUnavailable
 from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -53,11 +58,13 @@ _PRINTED_AS_IS = (
     DisbursementError,
     PortBusy,
     OperatorRefused,
+    OutputFailed,
     SettlementReportError,
     DonationRequestError,
     ReviewRefused,
     StatementError,
     WatchlistRefused,
+    WrongMasterKey,
 )
 
 _LISTED: dict[type[BaseException], str] = {
@@ -82,25 +89,90 @@ def explain_error(error: BaseException) -> str | None:
         return "\n".join(error.reasons or (error.message,))
     if (listed := _LISTED.get(type(error))) is not None:
         return f"There is no {error}: see {listed}."
-    if isinstance(error, asyncpg.DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
+    if isinstance(error, OSError) and (in_files := _explain_file_error(error)) is not None:
+        return in_files
+    if (original := getattr(error, "orig", None)) is not None:  # as SQLAlchemy wraps what `migrate` meets
+        error = original.__cause__ or original
+    return _explain_database_error(error)
+
+
+def _explain_file_error(error: OSError) -> str | None:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
-    if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return f"{error.filename} is not writable ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
-    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError | asyncpg.InvalidCatalogNameError):
-        return f"{_database()} rejected the connection ({error}): check the role, the password and the database name."
-    if isinstance(error, ConnectionError | TimeoutError | socket.gaierror | asyncpg.CannotConnectNowError):
-        return f"{_database()} cannot be reached ({str(error) or type(error).__name__}): start it, or fix the address."
     return None
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+def _explain_database_error(error: BaseException) -> str | None:
+    """What a database, or a pooler in front of it, says that an operator can mend."""
+    text = str(error)
+    for kinds, quoted, sentence in _DATABASE_SENTENCES:
+        if isinstance(error, kinds) and quoted in text:
+            return sentence.format(database=_database(error), text=text or type(error).__name__)
+    return None
 
 
-def _database() -> str:
-    for name in ("database_url", "owner_database_url"):
-        value = getattr(settings.read_settings(), name)
+_DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, str]]] = (
+    (
+        (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError),
+        "",
+        "{database} rejected the connection ({text}): check the role, the password and the database name.",
+    ),
+    (
+        (asyncpg.TooManyConnectionsError,),
+        "",
+        "{database} has no connection left ({text}): raise max_connections, or lower ALMONER_DATABASE_POOL.",
+    ),
+    (
+        (asyncpg.ProtocolViolationError,),
+        "startup parameter",
+        "{database} is a pooler that refuses settings of a session ({text}): set the URL to PostgreSQL itself.",
+    ),
+    (
+        (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError),
+        "",
+        "{database} is a pooler that loses prepared statements ({text}): set the URL to PostgreSQL itself.",
+    ),
+    (
+        (asyncpg.ReadOnlySQLTransactionError,),
+        "",
+        "{database} takes no writes ({text}): connect to the primary server.",
+    ),
+    (
+        (asyncpg.InsufficientPrivilegeError,),
+        "",
+        "{database} refuses this to the role ({text}): let the owner of the tables run `almoner migrate`.",
+    ),
+    (
+        (asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError),
+        "extension",
+        "{database} lacks an extension ({text}): install the package postgresql-contrib of its version.",
+    ),
+    ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space there."),
+    ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct it."),
+    (
+        (ssl.SSLError,),
+        "",
+        "{database} cannot be trusted ({text}): check sslmode and sslrootcert in the URL.",
+    ),
+    (
+        (ConnectionError, TimeoutError, socket.gaierror, asyncpg.CannotConnectNowError),
+        "",
+        "{database} cannot be reached ({text}): start it, or fix the address.",
+    ),
+)
+"""What an error means: its classes, words of its text, and what to do."""
+
+
+def _database(error: BaseException) -> str:
+    """The database that a command was connected to, and the setting that names it."""
+    owner = f"{settings.PREFIX}OWNER_DATABASE_URL" in getattr(error, "__notes__", ())
+    given = settings.read_settings()
+    for name in ("owner_database_url", "database_url") if owner else ("database_url", "owner_database_url"):
+        value = getattr(given, name)
         if value is not None:
-            parts = urlsplit(value.get_secret_value())
-            place = f"{parts.hostname or 'this machine'}:{parts.port or 5432}"
-            return f"The database at {place} ({settings.PREFIX}{name.upper()})"
+            place = urlsplit(value.get_secret_value()).netloc.rpartition("@")[2] or "this machine"
+            port = "" if ":" in place.rpartition("]")[2] or "," in place else ":5432"
+            return f"The database at {place}{port} ({settings.PREFIX}{name.upper()})"
     return "The embedded database"

@@ -13,5 +13,10 @@ def migrate() -> None:
     ALMONER_OWNER_DATABASE_URL. Without this setting, the command uses ALMONER_DATABASE_URL.
     """
     with local.complete_settings(settings.read_settings()) as complete:
-        state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))
+        try:
+            state = migrations.migrate(complete.owner_dsn, tell=lambda step: typer.echo(f"applied {step}"))
+        except Exception as error:
+            if complete.owner_database_url is not None:
+                error.add_note(f"{settings.PREFIX}OWNER_DATABASE_URL")  # `failures` names the setting that was used
+            raise
     typer.echo(f"The database is at revision {state.revision}.")

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,47 @@ def write_file(out: Path, content: bytes) -> None:
     """Whole or not at all."""
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
+
+
+class OutputFailed(Exception):
+    """Standard output cannot be written, as it is full; the message says what to do."""
+
+
+class _Checked:
+    """A stream whose failures are told from those of other files: a full disk behind it is not that of the data."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Print it. Raises OutputFailed, and BrokenPipeError when the reader is gone."""
+        with _checked():
+            return int(self._stream.write(text))
+
+    def flush(self) -> None:
+        """Hand on what is held. Raises as ``write`` does."""
+        with _checked():
+            self._stream.flush()
+
+
+@contextmanager
+def _checked() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(
+            f"The output could not be written ({error.strerror}): free space where it goes, or send it elsewhere."
+        ) from None
+
+
+def check_output() -> None:
+    """For every command: tell a full output from a full disk of the data."""
+    sys.stdout = sys.stdout and _Checked(sys.stdout)
 
 
 class _Unfailing:

@@ -11,9 +11,9 @@ import asyncpg
 import typer
 import uvloop
 
-from almoner import migrations, settings
+from almoner import migrations
 from almoner.cli import demo, local, logs, outputs, registers, watchlists
-from almoner.cli.serve import open_server_sockets, run_process, stop_on_signals
+from almoner.cli.serve import open_server_sockets, read_settings_aloud, run_process, stop_on_signals
 from almoner.platform.database.transactions import advisory_lock
 from almoner.platform.observability.log_lines import LogLineWriter
 from almoner.platform.observability.telemetry import Telemetry
@@ -49,7 +49,7 @@ def run() -> None:
     """
     started = time.monotonic()
     outputs.ignore_output_errors()
-    given = settings.read_settings()
+    given = read_settings_aloud()
     if not given.sandbox:
         raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
     sockets, provider_sockets = open_server_sockets(given)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import cast
 
+import typer
 import uvicorn
 import uvloop
 from starlette.types import ASGIApp
@@ -111,6 +112,14 @@ def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[sock
     )
 
 
+def read_settings_aloud() -> Settings:
+    """The settings; what looks like one and is none is named on stderr."""
+    given = settings.read_settings()
+    for sentence in settings.unknown_settings():
+        typer.echo(sentence, err=True)
+    return given
+
+
 def serve() -> None:
     """Serve the API and the hosted pages.
 
@@ -119,7 +128,7 @@ def serve() -> None:
     flight have finished.
     """
     outputs.ignore_output_errors()
-    given = settings.read_settings()
+    given = read_settings_aloud()
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
         uvloop.run(_serve(given, complete, sockets, provider_sockets))
@@ -169,7 +178,7 @@ def work() -> None:
     once its current jobs have finished.
     """
     outputs.ignore_output_errors()
-    given = settings.read_settings()
+    given = read_settings_aloud()
     with local.complete_settings(given) as complete:
         uvloop.run(_work(given, complete))
 

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from almoner import __version__
+from almoner.cli import outputs
 from almoner.kit.text import clean_values
 
 _MODULES: Final = {
@@ -146,21 +147,53 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
+def _is_text(argument: str) -> bool:
+    try:
+        argument.encode()
+    except UnicodeEncodeError:  # what is no UTF-8 comes as lone surrogates
+        return False
+    return True
+
+
+def _refuse_unreadable_arguments() -> None:
+    """Arguments that are no UTF-8 cannot be stored, compared or shown."""
+    for number, argument in enumerate(sys.argv[1:], 1):
+        if not _is_text(argument):
+            shown = argument.encode(errors="surrogateescape").decode(errors="replace")
+            typer.echo(
+                f"Argument {number} ({shown}) is not UTF-8: type it again, in a terminal that uses UTF-8.", err=True
+            )
+            sys.exit(2)
+
+
 def main() -> None:
     """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that everything is cleaned up."""
     _open_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
+    _refuse_unreadable_arguments()
+    outputs.check_output()
     try:
-        commands()
+        try:
+            commands()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(1)
     except Exception as error:
         reported = import_module("almoner.cli.failures").explain_error(error)  # few commands fail
         if reported is None:
             raise
         typer.echo(reported, err=True)
+        if isinstance(error, outputs.OutputFailed):
+            _discard_output()
         sys.exit(1)
+
+
+def _discard_output() -> None:
+    """What is still held back could not be printed at the end either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,6 +14,8 @@ from typing import Literal
 
 import asyncpg
 
+from almoner.platform.database import programs
+
 APP_ROLE = "almoner_app"
 _FOLDER = Path(__file__).parent
 BASELINE = tuple(sorted((_FOLDER / "baseline").glob("*.sql")))
@@ -95,6 +97,30 @@ class State:
             raise MigrationRefused(refusal)
 
 
+async def refuse_unsuitable(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Raises MigrationRefused for a server that is too old, or that takes no writes."""
+    version = connection.get_server_version().major
+    if not programs.OLDEST <= version <= programs.NEWEST:
+        raise MigrationRefused(
+            f"The database is PostgreSQL {version}, and Almoner needs {programs.OLDEST} to {programs.NEWEST}: "
+            "use a server of such a version."
+        )
+    row = await connection.fetchrow(
+        "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only"
+    )
+    assert row is not None
+    if row["standby"]:
+        raise MigrationRefused(
+            "The database server is a hot stand-by, which takes no writes: connect to the primary server. With several "
+            "addresses, add ?target_session_attrs=read-write to the URL, so that the primary is found."
+        )
+    if row["read_only"]:
+        raise MigrationRefused(
+            "The database is read-only (default_transaction_read_only is on): turn this off for the role and the "
+            "database."
+        )
+
+
 async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> State:
     """The state of the database behind a connection of either role."""
     if await connection.fetchval("select to_regclass('public.alembic_version') is null"):
@@ -109,6 +135,7 @@ async def state(dsn: str) -> State:
     """The state of a database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
     connection = await asyncpg.connect(dsn)
     try:
+        await refuse_unsuitable(connection)
         return await read_state(connection)
     finally:
         await connection.close()
@@ -135,6 +162,7 @@ def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> Sta
 async def _prepare(owner_dsn: str) -> State:
     connection = await asyncpg.connect(owner_dsn)
     try:
+        await refuse_unsuitable(connection)
         found = await read_state(connection)
         if found.verdict in ("newer", "before 0.1.0"):
             found.refuse_unless_usable()
@@ -143,6 +171,31 @@ async def _prepare(owner_dsn: str) -> State:
                 f"The role {APP_ROLE}, which the service connects as, does not exist; as an administrator run: "
                 f"create role {APP_ROLE} login password '...'"
             )
+        if found.lacks_revisions:
+            await _refuse_unless_owner(connection, new=found.revision is None)
         return found
     finally:
         await connection.close()
+
+
+async def _refuse_unless_owner(connection: "asyncpg.Connection[asyncpg.Record]", *, new: bool) -> None:
+    """Raises MigrationRefused for a role that cannot make the tables, or does not own those that there are."""
+    row = await connection.fetchrow(
+        "select current_user as role, has_schema_privilege('public', 'create') as may_create"
+    )
+    assert row is not None
+    owner = (
+        None
+        if new
+        else await connection.fetchval(
+            "select relowner::regrole::text from pg_class where oid = 'public.alembic_version'::regclass"
+            " and not pg_has_role(relowner, 'member')"
+        )
+    )
+    if row["may_create"] and owner is None:
+        return
+    raise MigrationRefused(
+        f"The role {row['role']} cannot change the tables"
+        + (f", which belong to {owner}" if owner else ", as it may create none in the schema public")
+        + ": set ALMONER_OWNER_DATABASE_URL to the URL of this database for its owner."
+    )

@@ -161,8 +161,14 @@ def ensure_has_role(
     """Whether the operator has one of the roles. Raises RoleMissing, which says who can grant one."""
     if operator.has_role(*roles):
         return
-    names = ", ".join(one.shown_name for one in administrators) or "an administrator"
+    lacks = f"{operator.shown_name} lacks the role {' or '.join(roles)}"
+    others = [one.shown_name for one in administrators if one.id != operator.id]
+    if administrators and not others:
+        raise RoleMissing(
+            f"{lacks}, and nobody can change their own roles: add somebody who has it with `almoner operators add "
+            f"<email> --role {roles[0]}`, or add a second administrator, who can grant it with "
+            f"`almoner operators set-roles {text_id}`."
+        )
     raise RoleMissing(
-        f"{operator.shown_name} lacks the role {' or '.join(roles)}: {names} can grant it with "
-        f"`almoner operators set-roles {text_id}`."
+        f"{lacks}: {', '.join(others) or 'an administrator'} can grant it with `almoner operators set-roles {text_id}`."
     )

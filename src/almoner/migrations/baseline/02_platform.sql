@@ -243,6 +243,14 @@ create trigger audit_head_no_delete before delete on audit_head for each row exe
 create trigger audit_head_no_truncate before truncate on audit_head for each statement execute function guard_audit();
 grant select, insert, update (exported_at) on audit_head to almoner_app;
 
+-- What the master key gives for a known text, so that a process with another key does not start. The first process
+-- that starts creates the row.
+create table master_key_check (
+    one boolean primary key default true check (one),
+    value bytea not null check (length(value) = 32)
+);
+grant select, insert on master_key_check to almoner_app;
+
 -- Identifies this deployment, so that a restored or copied database does not act as the original. The first process
 -- that starts creates the row.
 create table deployment (

@@ -1,0 +1,42 @@
+"""Whether this process has the master key that the database was written with.
+
+A wrong key would start, answer, and call every API key wrong: the first process leaves a keyed value in the database,
+which tells nothing of the key, and all others compare.
+"""
+
+import hmac
+from typing import Final
+
+from almoner.platform.crypto import Vault
+from almoner.platform.database.transactions import Database
+
+_PURPOSE: Final = "master key check"
+_DATA: Final = b"almoner"
+
+
+class WrongMasterKey(Exception):
+    """The database was written with another master key; the message says what to do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "ALMONER_MASTER_KEY is not the key that this database was written with: set the key that was kept with "
+            "its backup. With another one, no API key, link or stored secret would work."
+        )
+
+
+def check_value(vault: Vault) -> bytes:
+    """What the key gives for a text that everybody knows."""
+    return vault.keyed_hash(_PURPOSE, _DATA)
+
+
+async def ensure_master_key(db: Database) -> None:
+    """Compare the key, or leave the value that others compare with. Raises WrongMasterKey."""
+    mine = check_value(db.deployment.vault)
+    async with db.read() as tx:
+        stored = await tx.fetchval("select value from master_key_check")
+    if stored is None:
+        async with db.write() as tx:
+            await tx.execute("insert into master_key_check (value) values ($1) on conflict do nothing", mine)
+            stored = await tx.fetchval("select value from master_key_check")
+    if not hmac.compare_digest(stored, mine):
+        raise WrongMasterKey

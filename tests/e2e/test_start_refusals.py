@@ -1,0 +1,124 @@
+"""What an operator can get wrong before anything runs: one sentence that names the setting, and no traceback."""
+
+import asyncio
+import base64
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from almoner import settings
+from almoner.cli.failures import explain_error
+from almoner.platform.database.postgres import PostgresServer
+from tests.support.database import TestDatabase, unmigrated
+from tests.support.running import free_port
+from tests.support.service import Service, serving
+
+OTHER_KEY = base64.b64encode(b"another key that is 32 bytes long"[:32]).decode()
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own: it has left its key's value in the database."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+async def failed(*words: str | bytes, output: str | None = None, **given: str) -> str:
+    """A command that cannot do its work: the one line that it says about it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
+    environment = {**kept, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
+
+    def run() -> "subprocess.CompletedProcess[bytes]":
+        with Path(output or os.devnull).open("wb") as out:
+            return subprocess.run(
+                [sys.executable, "-m", "almoner", *words],
+                env=environment,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                timeout=60,
+                check=False,
+            )
+
+    ended = await asyncio.to_thread(run)
+    assert ended.returncode != 0
+    (line,) = ended.stderr.decode().splitlines()
+    return line
+
+
+@pytest.mark.parametrize("command", [("serve",), ("worker",), ("partners", "list")])
+async def test_a_wrong_master_key_does_not_start_o8(service: Service, tmp_path: Path, command: tuple[str, ...]) -> None:
+    port = str(free_port())
+    line = await failed(
+        *command, database_url=service.database.dsn, master_key=OTHER_KEY, data_dir=str(tmp_path), port=port
+    )
+    assert line.startswith("ALMONER_MASTER_KEY is not the key that this database was written with")
+
+
+async def test_migrate_names_the_owners_setting_o4(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    async with unmigrated(postgres_server) as database:
+        line = await failed("migrate", database_url=database.dsn, data_dir=str(tmp_path))
+        assert line == (
+            "The role almoner_app cannot change the tables, as it may create none in the schema public: set "
+            "ALMONER_OWNER_DATABASE_URL to the URL of this database for its owner."
+        )
+        nowhere = f"postgresql://owner:hush@127.0.0.1:{free_port()}/almoner"
+        line = await failed("migrate", database_url=database.dsn, owner_database_url=nowhere, data_dir=str(tmp_path))
+        assert "(ALMONER_OWNER_DATABASE_URL) cannot be reached" in line
+        assert "hush" not in line
+        wrong = database.owner_dsn.replace(database.name, "missing")
+        line = await failed("migrate", database_url=database.dsn, owner_database_url=wrong, data_dir=str(tmp_path))
+        assert "(ALMONER_OWNER_DATABASE_URL) rejected the connection" in line
+
+
+async def test_arguments_that_are_no_text_and_a_full_output_a13() -> None:
+    line = await failed("partners", "show", b"caf\xe9")
+    assert (
+        line == "Argument 3 (caf\N{REPLACEMENT CHARACTER}) is not UTF-8: type it again, in a terminal that uses UTF-8."
+    )
+    line = await failed("--help", output="/dev/full")
+    assert line.startswith("The output could not be written (No space left on device)")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (asyncpg.ProtocolViolationError("unsupported startup parameter: jit"), "is a pooler that refuses settings"),
+        (
+            asyncpg.DuplicatePreparedStatementError('prepared statement "__asyncpg_stmt_1__" already exists'),
+            "is a pooler that loses prepared statements",
+        ),
+        (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"), "takes no writes"),
+        (asyncpg.InsufficientPrivilegeError("permission denied for table partner"), "run `almoner migrate`"),
+        (asyncpg.TooManyConnectionsError("sorry, too many clients already"), "ALMONER_DATABASE_POOL"),
+        (asyncpg.FeatureNotSupportedError('extension "pg_trgm" is not available'), "postgresql-contrib"),
+    ],
+)
+def test_what_a_database_refuses_is_one_sentence_o12_o14(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALMONER_DATABASE_URL", "postgresql://app:hush@one:5432,two:5433/almoner")
+    line = explain_error(error)
+    assert line is not None
+    assert line.startswith("The database at one:5432,two:5433 (ALMONER_DATABASE_URL)")
+    assert said in line
+    assert "hush" not in line
+
+
+def test_settings_that_are_none_are_named_with_the_nearest_o18() -> None:
+    given = {
+        "ALMONER_TRUSTED_PROXY": "10.0.0.0/8",
+        "ALMONER_NAME_AGREEMENT": "0.9",
+        "ALMONER_PORT": "80",
+        "ALMONER_COFFEE": "black",
+        "PATH": "/bin",
+    }
+    assert settings.unknown_settings(given) == [
+        "ALMONER_COFFEE is not a setting and has no effect: see docs/reference/settings.md.",
+        "ALMONER_NAME_AGREEMENT is not a setting and has no effect: did you mean ALMONER_NAME_MATCH_THRESHOLD?",
+        "ALMONER_TRUSTED_PROXY is not a setting and has no effect: did you mean ALMONER_TRUSTED_PROXIES?",
+    ]
