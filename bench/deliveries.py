@@ -8,9 +8,9 @@ import json
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,14 +28,37 @@ from bench.machine import Spent, resident
 from bench.scale import Scale
 from bench.stage import Stage, process, server
 
-ENDPOINTS_EACH = 4
-EVENTS_EACH = 100
 WARMING = 5
 """Events of each partner that are delivered before the others are counted."""
 IN_FLIGHT = 4
 REST_SECONDS = 3.0
 LONGEST_SECONDS = 300.0
 KEPT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """``events`` of each of ``partners``, delivered to ``endpoints`` of each, which answer after ``answer_ms``."""
+
+    partners: int
+    endpoints: int
+    events: int
+    workers: int = 1
+    answer_ms: int = 0
+
+    def deliveries(self, events: int) -> int:
+        """How many follow from so many events of each partner."""
+        return self.partners * self.endpoints * events
+
+
+USUAL = Workload(10, 4, 100)
+ALONE = Workload(1, 1, 3_000, answer_ms=10)
+MANY = Workload(10, 8, 100)
+OTHERS = {
+    "one endpoint of a partner alone, which answers after 10 ms": ALONE,
+    "80 endpoints, one worker": MANY,
+    "80 endpoints, two workers": replace(MANY, workers=2),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +71,9 @@ class Delivered:
 
 
 @contextmanager
-def sink(stage: Stage) -> Iterator[int]:
+def sink(stage: Stage, answer_ms: int = 0) -> Iterator[int]:
     """A receiver in a process of its own; gives its port."""
-    with server(stage, "sink", "-m", "bench.sink", "{port}") as running:
+    with server(stage, "sink", "-m", "bench.sink", "{port}", str(answer_ms)) as running:
         yield running.port
 
 
@@ -64,16 +87,15 @@ def counted(port: int, path: str = "/") -> dict[str, Any]:
 def measure(stage: Stage, scale: Scale) -> tuple[list[str], int]:
     """A table in Markdown, and the memory of a worker at rest."""
     ours, bare, at_rest = [], [], 0
-    events = scale.rows(EVENTS_EACH, WARMING)
+    usual = replace(USUAL, events=scale.rows(USUAL.events, WARMING))
     for _ in range(scale.repeat):
-        delivered, at_rest = _ours(stage, events, min(REST_SECONDS, scale.seconds))
+        delivered, at_rest = deliver(stage, usual, min(REST_SECONDS, scale.seconds))
         ours.append(delivered)
         with sink(stage) as port:
-            bare.append(asyncio.run(_bare(stage, port, events)))
+            bare.append(asyncio.run(_bare(stage, port, usual)))
     rate, loop = median(run.rate for run in ours), median(bare)
-    number = _deliveries(stage, events)
+    number, endpoints = usual.deliveries(usual.events), usual.deliveries(1)
     app, database = median(run.app_us for run in ours), median(run.database_us for run in ours)
-    endpoints = len(stage.partner_ids) * ENDPOINTS_EACH
     lines = [
         f"| {number:,} deliveries to {endpoints} local endpoints | per second | x bare | CPU us |",
         "|---|---|---|---|",
@@ -81,67 +103,87 @@ def measure(stage: Stage, scale: Scale) -> tuple[list[str], int]:
     worker = "one `almoner worker`: numbered, fanned out, signed twice, attempts kept"
     lines.append(f"| {worker} | {rate:,.0f} | {rate / loop:.2f} | {app:.0f} + {database:.0f} |")
     lines.append(f"| a bare aiohttp loop, nothing kept | {loop:,.0f} | 1.00 | |")
+    for name, workload in OTHERS.items():
+        lines.append(_line(stage, name, replace(workload, events=scale.rows(workload.events, WARMING)), scale.repeat))
     return lines, at_rest
 
 
-def _deliveries(stage: Stage, events: int) -> int:
-    """How many follow from so many events of each partner."""
-    return len(stage.partner_ids) * events * ENDPOINTS_EACH
+def _line(stage: Stage, name: str, workload: Workload, repeat: int) -> str:
+    runs = [deliver(stage, workload)[0] for _ in range(repeat)]
+    rate, app, database = (median(getattr(run, field) for run in runs) for field in ("rate", "app_us", "database_us"))
+    return f"| {name} | {rate:,.0f} | | {app:.0f} + {database:.0f} |"
 
 
-def _ours(stage: Stage, events: int, rest: float) -> tuple[Delivered, int]:
-    warming, wanted = _deliveries(stage, WARMING), _deliveries(stage, events)
-    with sink(stage) as port:
-        asyncio.run(_subscribe(stage, port))
-        log = stage.settings.data_dir / "worker.log"
-        with process(stage, log, "-m", "almoner", "worker") as worker:
-            asyncio.run(_emit(stage, WARMING))
-            _await(port, warming, worker, log)
-            asyncio.run(_settled(stage, warming))
-            counted(port, "/restart")
-            app, database = Spent.by(worker.pid), Spent.by(stage.database_pid)
-            asyncio.run(_emit(stage, events))
-            found = _await(port, wanted, worker, log)
-            app_us = Spent.by(worker.pid).since(app) / wanted * 1e6
-            database_us = Spent.by(stage.database_pid).since(database) / wanted * 1e6
-            time.sleep(rest)
-            at_rest = resident(worker.pid)
+def deliver(stage: Stage, workload: Workload, rest: float = 0.0) -> tuple[Delivered, int]:
+    """Deliver it; and the memory of a worker after ``rest`` seconds without work."""
+    warming, wanted = workload.deliveries(WARMING), workload.deliveries(workload.events)
+    with ExitStack() as stack:
+        port = stack.enter_context(sink(stage, workload.answer_ms))
+        asyncio.run(_subscribe(stage, port, workload))
+        logs = [stage.settings.data_dir / f"worker{number}.log" for number in range(workload.workers)]
+        workers = [stack.enter_context(process(stage, log, "-m", "almoner", "worker")) for log in logs]
+        asyncio.run(_emit(stage, workload.partners, WARMING))
+        _await(port, warming, workers, logs)
+        asyncio.run(_settled(stage, warming))
+        _started(workers)
+        counted(port, "/restart")
+        app, database = [Spent.by(worker.pid) for worker in workers], Spent.by(stage.database_pid)
+        asyncio.run(_emit(stage, workload.partners, workload.events))
+        found = _await(port, wanted, workers, logs)
+        app_us = sum(Spent.by(one.pid).since(spent) for one, spent in zip(workers, app, strict=True)) / wanted * 1e6
+        database_us = Spent.by(stage.database_pid).since(database) / wanted * 1e6
         asyncio.run(_settled(stage, warming + wanted))
+        time.sleep(rest)
+        at_rest = resident(workers[0].pid)
     return Delivered(wanted / (found["last"] - found["first"]), app_us, database_us), at_rest
 
 
-def _await(port: int, wanted: int, worker: "subprocess.Popen[bytes]", log: Path) -> dict[str, Any]:
+def _started(workers: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """Wait until none of them is busy with its start any more."""
+    spent, idle = 0.0, False
+    while not idle:
+        time.sleep(0.5)
+        before, spent = spent, sum(Spent.by(worker.pid).seconds for worker in workers)
+        idle = spent - before < 0.1 * len(workers)
+
+
+def _await(
+    port: int, wanted: int, workers: Sequence["subprocess.Popen[bytes]"], logs: Sequence[Path]
+) -> dict[str, Any]:
     """What the sink has counted when all have come."""
     started = time.monotonic()
     while (found := counted(port))["number"] < wanted:
-        if worker.poll() is not None or time.monotonic() - started > LONGEST_SECONDS:
-            raise RuntimeError(f"{found['number']} of {wanted} came:\n{log.read_text()[-3000:]}")
+        if any(worker.poll() is not None for worker in workers) or time.monotonic() - started > LONGEST_SECONDS:
+            said = "\n".join(log.read_text()[-3000:] for log in logs)
+            raise RuntimeError(f"{found['number']} of {wanted} came:\n{said}")
         time.sleep(0.05)
     return found
 
 
-async def _subscribe(stage: Stage, port: int) -> None:
-    """Subscriptions of every partner to the sink, and no others."""
+async def _subscribe(stage: Stage, port: int, workload: Workload) -> None:
+    """Subscriptions of the workload's partners to the sink, and no others."""
     services = await wiring.build_services(stage.settings)
     try:
         async with services.db.write() as tx:
             await tx.execute("update webhook_subscription set deleted_at = $1 where deleted_at is null", tx.now)
-            for partner in stage.partner_ids:
-                for number in range(ENDPOINTS_EACH):
+            for partner in stage.partner_ids[: workload.partners]:
+                for number in range(workload.endpoints):
                     url = f"http://127.0.0.1:{port}/{number}"
                     await subscriptions.create(tx, Partner(partner), url, ["*"])
     finally:
         await services.close()
 
 
-async def _emit(stage: Stage, events: int) -> None:
-    """So many events of each partner, all at once."""
+async def _emit(stage: Stage, partners: int, events: int) -> None:
+    """So many events of each of so many partners, all at once."""
     services = await wiring.build_services(stage.settings)
     try:
         async with services.db.write() as tx:
             gift = await _gift(tx, stage)
             for _ in range(events):
-                await outbox.emit_events(tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids])
+                await outbox.emit_events(
+                    tx, "donation.settled", [(partner, gift) for partner in stage.partner_ids[:partners]]
+                )
     finally:
         await services.close()
 
@@ -184,9 +226,9 @@ async def _body(stage: Stage) -> bytes:
         await services.close()
 
 
-async def _bare(stage: Stage, port: int, events: int) -> float:
+async def _bare(stage: Stage, port: int, workload: Workload) -> float:
     """POST as many bodies of the same size, as many at a time, and forget them."""
-    number = _deliveries(stage, events)
+    number = workload.deliveries(workload.events)
     body = await _body(stage)
     waiting = iter(range(number))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
@@ -197,5 +239,5 @@ async def _bare(stage: Stage, port: int, events: int) -> float:
                     await answer.read()
 
         started = time.perf_counter()
-        await asyncio.gather(*(post() for _ in range(ENDPOINTS_EACH * len(stage.partner_ids) * IN_FLIGHT)))
+        await asyncio.gather(*(post() for _ in range(workload.deliveries(IN_FLIGHT))))
         return number / (time.perf_counter() - started)

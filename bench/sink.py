@@ -1,4 +1,4 @@
-"""A receiver that answers 200 at once and counts; ``python -m bench.sink PORT``.
+"""A receiver that answers 200, at once or after so many milliseconds, and counts; ``python -m bench.sink PORT [MS]``.
 
 GET tells what came and when, ``GET /restart`` tells it and counts anew.
 """
@@ -27,8 +27,9 @@ class Counts:
 class Receiver(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, seconds: float) -> None:
         self.counts = counts
+        self.seconds = seconds
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -44,7 +45,11 @@ class Receiver(asyncio.Protocol):
             if len(self.buffer) < total:
                 return
             request, self.buffer = self.buffer[:total], self.buffer[total:]
-            self.transport.write(self._answer(request))
+            answer = self._answer(request)
+            if self.seconds and request.startswith(b"POST"):
+                asyncio.get_running_loop().call_later(self.seconds, self.transport.write, answer)
+            else:
+                self.transport.write(answer)
 
     def _answer(self, request: bytes) -> bytes:
         counts = self.counts
@@ -59,12 +64,12 @@ class Receiver(asyncio.Protocol):
         return ANSWER
 
 
-async def main(port: int) -> None:
+async def main(port: int, seconds: float) -> None:
     """Serve for ever."""
     counts = Counts()
-    server = await asyncio.get_running_loop().create_server(lambda: Receiver(counts), "127.0.0.1", port)
+    server = await asyncio.get_running_loop().create_server(lambda: Receiver(counts, seconds), "127.0.0.1", port)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(int(sys.argv[1])))
+    uvloop.run(main(int(sys.argv[1]), float(sys.argv[2]) / 1000 if len(sys.argv) > 2 else 0.0))

@@ -22,7 +22,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.queue import Answer, Job, JobDone, JobDropped, JobRetry
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.translations import TranslationCatalogues
@@ -174,7 +174,7 @@ class Postman:
         self.mails.append(mail)
 
 
-async def send(service: Service, postman: Any, partner: Partner, donation_id: UUID, attempt: int = 1) -> Result:
+async def send(service: Service, postman: Any, partner: Partner, donation_id: UUID, attempt: int = 1) -> Answer:
     """The job, run once."""
     now = service.clock.now()
     payload = {"partner": str(partner.id), "donation": str(donation_id), "received": iso_timestamp(now)}

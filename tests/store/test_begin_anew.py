@@ -11,7 +11,7 @@ from almoner.access.people import service as people
 from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, SignInFailed, TicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Job, JobDropped, JobRetry, Result
+from almoner.platform.jobs.queue import Answer, Job, JobDropped, JobRetry
 from almoner.platform.outbound.mail import MailDelayed
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.support.security_key import SecurityKey
@@ -162,7 +162,7 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
             "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES
         )
 
-    async def send(attempt: int) -> Result:
+    async def send(attempt: int) -> Answer:
         job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
         return await accounts_jobs.handlers(mails, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
 

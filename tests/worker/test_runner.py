@@ -12,7 +12,7 @@ from almoner.platform.events.outbox import Reaction, emit
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
+from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobRecorded, JobRetry, NewJob, Result
 from almoner.platform.jobs.runner import JobRunner
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
@@ -118,6 +118,54 @@ async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
         ({"n": 0}, now + timedelta(minutes=1), None, None),
         ({"n": 1}, now, now, None),
     ]
+
+
+async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begins_with_one_commit(
+    ground: Ground, seen: list[int]
+) -> None:
+    claimed_by: list[int] = []
+    ended_by: list[int] = []
+
+    async def handle(work: JobContext, job: Job) -> queue.Answer:
+        async with work.db.write() as tx:
+            claimed_by.append(await tx.fetchval("select xmin::text::bigint from job where id = $1", job.id))
+            await emit(tx, None, "internal.test", job.payload)
+            await work.finish(tx, [FinishedJob(job, JobDone())])
+            ended_by.append(await tx.fetchval("select pg_current_xact_id()::text::bigint"))
+        seen.append(job.payload["n"])
+        return JobRecorded(JobDone())
+
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(20)))
+    async with ground.db.write() as tx:
+        await queue.limit_lanes(tx, [queue.LaneLimits("one", 1, 1, None)])
+    await round_of(JobRunner(JobContext(ground.db), {"a.job": handle}, ground.telemetry))
+    assert seen == list(range(20))
+    assert (len(await ground.look("select from internal_event")), await ground.look("select from job")) == (20, [])
+    assert claimed_by[1:] == ended_by[:-1], "each was claimed by the transaction that ended the one before"
+
+
+async def test_what_was_claimed_with_a_commit_that_failed_is_not_begun(ground: Ground, seen: list[int]) -> None:
+    async def handle(work: JobContext, job: Job) -> queue.Answer:
+        seen.append(job.payload["n"])
+        async with work.db.write() as tx:
+            await work.finish(tx, [FinishedJob(job, JobDone())])
+            if len(seen) == 1:
+                raise RuntimeError
+        return JobRecorded(JobDone())
+
+    await enqueue(ground, *(NewJob("a.job", {"n": n}, lane="one") for n in range(2)))
+    async with ground.db.write() as tx:
+        await queue.limit_lanes(tx, [queue.LaneLimits("one", 1, 1, None)])
+    runner = JobRunner(JobContext(ground.db), {"a.job": handle}, ground.telemetry)
+    await round_of(runner)
+    assert seen == [0]
+    assert [tuple(row) for row in await ground.look("select attempt, failures, leased_until from job order by id")] == [
+        (1, 1, None),
+        (0, 0, None),
+    ]
+    ground.clock.advance(seconds=1)
+    await round_of(runner)
+    assert (seen, await ground.look("select from job")) == ([0, 1, 0], [])
 
 
 async def test_a_kind_that_nobody_handles_is_kept_as_dead(ground: Ground) -> None:

@@ -124,7 +124,7 @@ insert into queue_lane (lane, cap) values
     ('registers', 1),
     ('watchlists', 1),
     ('screening', 1);
-grant select, insert, update on queue_lane to almoner_app;
+grant select, insert, update, delete on queue_lane to almoner_app;
 
 -- Periodic jobs; the row is locked while one runs.
 create table schedule (

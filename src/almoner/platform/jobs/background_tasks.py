@@ -9,23 +9,31 @@
 A handler that needs a port of its slice is made by a function that wiring calls with the adapter.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events.outbox import Reaction
-from almoner.platform.jobs.queue import Job, Result
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job
+
+Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every handler is given."""
+    """What every handler is given.
+
+    ``finish``: records results in the transaction of what the jobs did, for handlers that answer ``JobRecorded``. The
+    runner claims others in their places with the same commit.
+    """
 
     db: Database
+    finish: Finish = queue.record_results
 
 
-Handler = Callable[[JobContext, Job], Awaitable[Result]]
+Handler = Callable[[JobContext, Job], Awaitable[Answer]]
 """Does one job. It opens its own transactions, calls the outside between them, and is safe to run twice."""
 
 

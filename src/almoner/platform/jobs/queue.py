@@ -8,7 +8,6 @@ lane's row, counts the live leases and takes no more than there is room for. A d
 A lane may have a higher cap while no other lane has work, and none of its jobs begins while it is paused.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -86,6 +85,17 @@ class JobDropped:
 
 
 Result = JobDone | JobRetry | JobDropped
+"""What becomes of a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecorded:
+    """Its handler has given ``result`` to ``record_results`` itself, in the transaction of what the job did."""
+
+    result: Result
+
+
+Answer = Result | JobRecorded
 """What a handler answers."""
 
 
@@ -174,7 +184,8 @@ select exists (select from job where lane is null and leased_until is null and d
            as due,
        exists (
            select from lanes join queue_lane q on q.lane = lanes.lane
-           where q.paused_until is null or q.paused_until <= $1
+           cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
+           where running.n < coalesce(q.burst_cap, q.cap) and (q.paused_until is null or q.paused_until <= $1)
        ) as ready,
        exists (
            select from job
@@ -199,12 +210,13 @@ with due as materialized (
 
 ROOM: Final = f"""
 with recursive lanes (lane) as ({_READY_LANES.format(after="$1")}), roomy as (
-    select q.lane from lanes join queue_lane q on q.lane = lanes.lane
+    select q.lane, running.n from lanes join queue_lane q on q.lane = lanes.lane
     cross join lateral (select count(*) as n from job where lane = q.lane and leased_until > $2) running
-    where running.n < coalesce(q.burst_cap, q.cap) and (q.paused_until is null or q.paused_until <= $4) limit $3
+    where running.n < coalesce(q.burst_cap, q.cap) and (q.paused_until is null or q.paused_until <= $3)
+    limit {_LANES}
 )
-select lane, cap, coalesce(burst_cap, cap) as burst_cap from queue_lane
-where lane in (select lane from roomy) order by lane for no key update skip locked
+select q.lane, cap, coalesce(burst_cap, cap) as burst_cap, roomy.n::integer as running
+from queue_lane q join roomy on roomy.lane = q.lane order by q.lane for no key update of q skip locked
 """
 """Lanes after $1 with work that is due and room for it, locked. The room is counted again under the lock."""
 
@@ -223,7 +235,7 @@ with room as materialized (
 
 @dataclass(frozen=True, slots=True)
 class ClaimableJobs:
-    """What may be claimed now: jobs of no lane (``due``), of lanes (``ready``), and of lanes once they are promoted."""
+    """What may be claimed now: jobs of no lane (``due``), of lanes with room (``ready``), of lanes once promoted."""
 
     due: bool
     ready: bool
@@ -232,7 +244,7 @@ class ClaimableJobs:
 
 async def find_claimable_jobs(tx: Tx) -> ClaimableJobs:
     """What there is to claim, with one statement that locks nothing."""
-    row = await tx.fetchrow(FIND_CLAIMABLE, tx.now)
+    row = await tx.fetchrow(FIND_CLAIMABLE, tx.now, tx.real_now)
     assert row is not None
     return ClaimableJobs(**row)
 
@@ -250,31 +262,27 @@ async def promote_lane_jobs(tx: Tx) -> None:
 
 async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], str]:
     """Take up to ``limit`` due jobs of lanes, beginning after a lane; and the lane to begin after next time."""
-    lanes = await tx.fetch(ROOM, after, tx.real_now, _LANES, tx.now)
+    lanes = await tx.fetch(ROOM, after, tx.real_now, tx.now)
     if not lanes:
         return [], ""
-    # Statements of their own: they must see the leases that were committed while the lanes were being locked.
-    taken = await _claim_lane_jobs(tx, lanes, "cap", limit)
-    # What is left of the places when every lane has had its share: for those that were full, or are now.
-    filled = Counter(job.lane for job in taken)
-    bursting = [
-        lane for lane in lanes if lane["burst_cap"] > lane["cap"] and not 0 < filled[lane["lane"]] < lane["cap"]
-    ]
-    if bursting and len(taken) < limit:
-        taken += await _claim_lane_jobs(tx, bursting, "burst_cap", limit - len(taken))
-    return taken, lanes[-1]["lane"] if len(lanes) == _LANES else ""
-
-
-async def _claim_lane_jobs(tx: Tx, lanes: Sequence[Record], cap: str, limit: int) -> list[Job]:
+    # A statement of its own: it must see the leases that were committed while the lanes were being locked.
     rows = await tx.fetch(
         CLAIM_LANES,
         tx.real_now,
         tx.real_now + LEASE,
         limit,
         [lane["lane"] for lane in lanes],
-        [lane[cap] for lane in lanes],
+        _lane_places(lanes, limit),
     )
-    return [Job(**row) for row in rows]
+    return [Job(**row) for row in rows], lanes[-1]["lane"] if len(lanes) == _LANES else ""
+
+
+def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:
+    """How many jobs of each lane may run: its share, and of what that leaves of the limit as much as others get."""
+    bursting = sum(lane["burst_cap"] > lane["cap"] for lane in lanes)
+    spare = limit - sum(max(lane["cap"] - lane["running"], 0) for lane in lanes)
+    more = -(-max(spare, 0) // bursting) if bursting else 0
+    return [min(max(lane["cap"], lane["running"]) + more, max(lane["burst_cap"], lane["cap"])) for lane in lanes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +311,15 @@ async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
         [limit.paused_until for limit in ordered],
     )
     tx.after_commit(WAKEUP.notify)
+
+
+async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
+    """Forget lanes that nobody enqueues to any more; False when jobs are left in one, which then stays."""
+    await tx.execute(
+        "delete from queue_lane q where lane = any($1::text[]) and not exists (select from job where lane = q.lane)",
+        lanes,
+    )
+    return not await tx.fetchval("select exists (select from queue_lane where lane = any($1::text[]))", lanes)
 
 
 async def remove_old_lane_jobs(tx: Tx, lane: str, until: datetime, limit: int) -> list[Mapping[str, Any]]:

@@ -1,18 +1,28 @@
 """Runs jobs: claims as many as it has room for, finishes them in batches, keeps its leases, stops gracefully."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from time import monotonic
 from typing import Final
 
 from almoner.platform.database.identity import DatabaseCopyNotReleased
-from almoner.platform.database.transactions import BACKGROUND_SECONDS, statement_timeout
+from almoner.platform.database.transactions import BACKGROUND_SECONDS, Tx, statement_timeout
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.outside import report_waiting
-from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, Result
+from almoner.platform.jobs.queue import (
+    Answer,
+    FinishedJob,
+    Job,
+    JobDone,
+    JobDropped,
+    JobFailed,
+    JobRecorded,
+    JobRetry,
+)
 from almoner.platform.jobs.wakeup import PollBackoff, wait_for_wakeup
 from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERRORS, failure_log_fields
 from almoner.platform.observability.telemetry import Telemetry
@@ -51,7 +61,7 @@ class JobRunner:
         lane_places: int = CONCURRENT_LANE_JOBS,
         stop_seconds: float = STOP_SECONDS,
     ) -> None:
-        self._work = work
+        self._work = replace(work, finish=self._finish)
         self._limits = limits
         self._handlers = handlers
         self._telemetry = telemetry
@@ -63,15 +73,16 @@ class JobRunner:
         self._after_lane = ""
         self._cared = monotonic()
         self._progress = asyncio.Event()
+        self._claiming = False  # from lanes: who finds it so leaves it to who does
+        self._told_to_stop = asyncio.Event()
 
     async def run_round(self) -> int:
         """Record what is finished and start what is due; how many jobs that were."""
         recorded = await self._record()
-        db = self._work.db
-        active = db.deployment.identity.active
+        active = self._work.db.deployment.identity.active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.maintain_leases()
-        return recorded + (await self._start_due() if active and not db.disk.low else 0)
+        return recorded + (await self._start_due() if self._may_begin else 0)
 
     async def wait_until_idle(self) -> None:
         """Wait until all that was started has ended, and record it."""
@@ -82,7 +93,7 @@ class JobRunner:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set; then claim nothing more, finish what runs, and give back what does not end."""
-        pace = PollBackoff()
+        pace, self._told_to_stop = PollBackoff(), stop
         with queue.WAKEUP.listener() as ear:
             self._progress = ear
             while not stop.is_set():
@@ -99,21 +110,32 @@ class JobRunner:
                 else:
                     await pace.wait_for_work(ear)
         await self._stop()
+        self._told_to_stop = asyncio.Event()
+
+    @property
+    def _may_begin(self) -> bool:
+        db = self._work.db
+        return db.deployment.identity.active and not db.disk.low and not self._told_to_stop.is_set()
 
     async def _start_due(self) -> int:
-        in_lanes = sum(1 for job, _ in self._running.values() if job.lane is not None)
         outside = min(len(self._outside), CONCURRENT_OUTSIDE_JOBS)
-        places = CONCURRENT_JOBS - (len(self._running) - in_lanes - outside)
-        taken = await self._claim(places, self._lane_places - in_lanes)
+        taken = await self._claim(CONCURRENT_JOBS - (len(self._running) - self._in_lanes() - outside))
+        self._begin(taken)
+        return len(taken)
+
+    def _in_lanes(self) -> int:
+        return sum(1 for job, _ in self._running.values() if job.lane is not None)
+
+    def _begin(self, taken: Sequence[Job]) -> None:
         for job in taken:
             task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
             self._running[job.id] = (job, task)
-        return len(taken)
 
-    async def _claim(self, places: int, lane_places: int) -> list[Job]:
+    async def _claim(self, places: int) -> list[Job]:
         async with self._work.db.read() as tx:
             waiting = await queue.find_claimable_jobs(tx)
-        plain, laned = waiting.due and places > 0, (waiting.ready or waiting.promotable) and lane_places > 0
+        plain = waiting.due and places > 0
+        laned = (waiting.ready or waiting.promotable) and self._in_lanes() < self._lane_places
         taken: list[Job] = []
         if not (plain or laned):
             return taken
@@ -124,12 +146,33 @@ class JobRunner:
             if waiting.promotable:
                 await queue.promote_lane_jobs(tx)
             if laned:
-                jobs, self._after_lane = await queue.claim_lane_jobs(tx, self._after_lane, lane_places)
-                taken += jobs
+                taken += await self._claim_from_lanes(tx)
         return taken
 
+    async def _claim_from_lanes(self, tx: Tx, leaving: int = 0) -> list[Job]:
+        """Claim as many as there are places, among them those of ``leaving``, which end with the transaction."""
+        places = self._lane_places - (self._in_lanes() - leaving)
+        if self._claiming or places <= 0:
+            self._progress.set()  # for another look, soon
+            return []
+        self._claiming, after = True, self._after_lane
+        try:
+            taken, self._after_lane = await queue.claim_lane_jobs(tx, after, places)
+        finally:
+            self._claiming = False
+        if after and not taken:
+            self._progress.set()  # to begin with the first lane again
+        return taken
+
+    async def _finish(self, tx: Tx, finished: Sequence[FinishedJob]) -> None:
+        """Record results in the transaction of what the jobs did, and claim from lanes in their places."""
+        await queue.record_results(tx, finished)
+        if self._may_begin:
+            await tx.execute(queue.BY_INDEX)
+            tx.after_commit(partial(self._begin, await self._claim_from_lanes(tx, len(finished))))
+
     async def _perform(self, job: Job) -> None:
-        result: Result | JobFailed | None = None
+        result: Answer | JobFailed | None = None
         if job.lane is None:
             report_waiting.set(partial(self._note_waiting, job.id))
         try:
@@ -138,7 +181,7 @@ class JobRunner:
             self._outside.discard(job.id)
             if self._running.get(job.id, (None,))[0] is job:
                 del self._running[job.id]
-            if result is not None:
+            if result is not None and not isinstance(result, JobRecorded):
                 self._finished.append(FinishedJob(job, result))
                 self._progress.set()
 
@@ -149,14 +192,14 @@ class JobRunner:
         else:
             self._outside.discard(job_id)
 
-    async def _result(self, job: Job) -> Result | JobFailed:
+    async def _result(self, job: Job) -> Answer | JobFailed:
         handler = self._handlers.get(job.kind)
         if handler is None:
             return JobDropped(f"no handler of this version does {job.kind}")
         started = monotonic()
         own = self._limits.get(job.kind)
         seconds = (own or _MOST_TIME).total_seconds()
-        result: Result | JobFailed
+        result: Answer | JobFailed
         try:
             with statement_timeout(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
@@ -165,14 +208,15 @@ class JobRunner:
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
-        self._telemetry.jobs.labels(job.kind, type(result).__name__.lower()).inc()
+        outcome = type(result.result if isinstance(result, JobRecorded) else result).__name__.lower()
+        self._telemetry.jobs.labels(job.kind, outcome).inc()
         self._telemetry.log(
             "job",
             self._work.db.deployment.clock.real_now(),
             kind=job.kind,
             job=job.id,
             attempt=job.attempt,
-            result=type(result).__name__.lower(),
+            result=outcome,
             ms=round((monotonic() - started) * 1000, 2),
         )
         return result

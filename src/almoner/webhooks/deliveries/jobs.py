@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import SystemRandom
 from time import monotonic
 from typing import Final
@@ -12,13 +12,13 @@ from almoner.platform.database.batching import CallBatcher
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE, Reaction
 from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobRetry, Result
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobRecorded, JobRetry, Result
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
 from almoner.webhooks.deliveries.store import AttemptOutcome, DueDelivery
 from almoner.webhooks.subscriptions import service as subscriptions
-from almoner.webhooks.subscriptions.domain import WebhookSubscription
+from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
 
 reactions = (Reaction(EVERY_TYPE, service.fan_out_events),)
 
@@ -42,16 +42,27 @@ _random: Final = SystemRandom()
 
 def handlers(db: Database, outbound: OutboundClient) -> Mapping[str, Handler]:
     """The handler of delivery jobs, with the client that wiring makes and closes."""
-    return {service.DELIVER: DeliveryWorker(db, outbound).deliver, service.EXPIRE: expire}
+    return {
+        service.DELIVER: DeliveryWorker(db, outbound).deliver,
+        service.EXPIRE: expire,
+        subscriptions.REMOVE_LANES: remove_lanes,
+    }
 
 
-async def expire(work: JobContext, job: Job) -> Result:
+async def expire(work: JobContext, job: Job) -> Answer:
     """End what a paused receiver has held back for too long."""
     ended = 1
     while ended:
         async with work.db.write() as tx:
             ended = await service.expire_deliveries(tx, UUID(hex=job.payload["subscription"]))
     return JobDone()
+
+
+async def remove_lanes(work: JobContext, job: Job) -> Answer:
+    """Remove the lanes of a deleted subscription."""
+    async with work.db.write() as tx:
+        removed = await subscriptions.remove_lanes(tx, UUID(hex=job.payload["subscription"]))
+    return JobDone() if removed else JobRetry(LANES_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,7 @@ class DeliveryWorker:
         self._record = CallBatcher(self._record_all)
         self._cancel = CallBatcher(self._cancel_all)
 
-    async def deliver(self, _work: JobContext, job: Job) -> Result:
+    async def deliver(self, work: JobContext, job: Job) -> Answer:
         """Make one attempt, unless it is not due any more. Safe to run twice: an attempt's number is recorded once."""
         found = await self._load(UUID(hex=job.payload["delivery"]))
         now = self._db.deployment.clock.now()
@@ -84,10 +95,7 @@ class DeliveryWorker:
             await self._cancel(found.due.id)
             return JobDone()
         outcome = await self._attempt(found.due, found.receiver, found.due.body)
-        if not await self._record(outcome):
-            return JobRetry(timedelta())  # another worker made this attempt: look again what came of it
-        due = outcome.verdict.next_attempt_at
-        return JobDone() if due is None else JobRetry(due - self._db.deployment.clock.now())
+        return JobRecorded(await self._record((work, job, outcome)))
 
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
         clock = self._db.deployment.clock
@@ -124,12 +132,23 @@ class DeliveryWorker:
             for delivery_id in delivery_ids
         ]
 
-    async def _record_all(self, outcomes: Sequence[AttemptOutcome]) -> list[bool]:
+    async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, AttemptOutcome]]) -> list[Result]:
+        """Record attempts and what becomes of their jobs, all at once. The jobs are those of one runner."""
         async with self._db.write() as tx:
-            recorded = await service.record_attempts(tx, outcomes)
-        return [outcome.delivery_id in recorded for outcome in outcomes]
+            recorded = await service.record_attempts(tx, [outcome for _, _, outcome in attempts])
+            results = [_result(outcome, outcome.delivery_id in recorded, tx.now) for _, _, outcome in attempts]
+            finished = [FinishedJob(job, result) for (_, job, _), result in zip(attempts, results, strict=True)]
+            await attempts[0][0].finish(tx, finished)
+        return results
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
         async with self._db.single() as tx:
             await store.end(tx, ALL_PARTNERS, delivery_ids, "cancelled")
         return [None] * len(delivery_ids)
+
+
+def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
+    if not recorded:
+        return JobRetry(timedelta())  # another worker made this attempt: look again what came of it
+    due = outcome.verdict.next_attempt_at
+    return JobDone() if due is None else JobRetry(due - now)

@@ -39,6 +39,8 @@ CAP: Final = 4
 BURST_CAP: Final = 32
 PROBE_CAP: Final = 1
 REPLAY_CAP: Final = 1
+LANES_KEPT: Final = timedelta(days=3)
+"""After a subscription was deleted: by then nothing waits in its lanes."""
 
 
 class Suspended(BadRequest):
@@ -65,6 +67,16 @@ class ReceiverAnswer:
     started_at: datetime
     duration: timedelta
     succeeded: bool
+
+    @property
+    def fast(self) -> bool:
+        """Whether it was taken soon enough for more to be sent at once."""
+        return self.succeeded and self.duration <= FAST_ANSWER
+
+
+def all_fast(answers: Sequence[ReceiverAnswer]) -> bool | None:
+    """Whether a receiver that took everything was fast in the end; None when it did not take everything."""
+    return answers[-1].fast if all(answer.succeeded for answer in answers) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +123,7 @@ class ReceiverHealth:
     def record_answer(self, answer: ReceiverAnswer, now: datetime, real_now: datetime) -> "ReceiverHealth":
         """The health after one more attempt."""
         if answer.succeeded:
-            return ReceiverHealth(last_success_at=now, fast=answer.duration <= FAST_ANSWER)
+            return ReceiverHealth(last_success_at=now, fast=answer.fast)
         day = real_now.date()
         failed = replace(
             self,
@@ -182,6 +194,11 @@ def lane_of(subscription_id: UUID, reason: Reason) -> str:
     Replays have one of their own, so that they come in order, and so have tests, which no pause holds back.
     """
     return f"{subscription_id}:{reason}" if reason in {"replay", "test"} else str(subscription_id)
+
+
+def lanes_of(subscription_id: UUID) -> list[str]:
+    """All lanes of a subscription."""
+    return [lane_of(subscription_id, reason) for reason in ("event", "replay", "test")]
 
 
 def encode_secret(random: bytes) -> str:

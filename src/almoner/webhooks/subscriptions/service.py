@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -32,6 +33,8 @@ from almoner.webhooks.subscriptions.domain import (
     Suspended,
     WebhookSubscription,
 )
+
+REMOVE_LANES: Final = "webhooks.remove_lanes"
 
 
 async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> WebhookSubscription:
@@ -120,6 +123,12 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Stop a subscription for good; it stays in the list of deleted ones. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
+    await queue.enqueue_job(tx, REMOVE_LANES, {"subscription": subscription_id.hex}, due=tx.now + domain.LANES_KEPT)
+
+
+async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
+    """Take what a deleted subscription has left from the queue's tables; False while jobs are left there."""
+    return await queue.remove_lanes(tx, domain.lanes_of(subscription_id))
 
 
 async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, confirm: bool) -> WebhookSubscription:
@@ -158,7 +167,10 @@ async def record_answers(
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
-    before = await store.lock_health(tx, ALL_PARTNERS, answers)
+    fast = {key: domain.all_fast(ended) for key, (_, ended) in answers.items()}
+    before = await store.record_successes(tx, ALL_PARTNERS, fast)
+    if not before:
+        return {}
     changed: dict[UUID, ReceiverHealth] = {}
     concerned = []
     for subscription_id, health in before.items():

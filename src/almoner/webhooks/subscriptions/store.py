@@ -196,6 +196,34 @@ async def lock_health(tx: Tx, _scope: AllPartners, subscription_ids: Collection[
     return {row["subscription_id"]: _health(row) for row in rows}
 
 
+async def record_successes(
+    tx: Tx, _scope: AllPartners, answers: Mapping[UUID, bool | None]
+) -> dict[UUID, ReceiverHealth]:
+    """Write down that receivers took what they were sent; of the others how they do. All are held, as by the above.
+
+    ``answers``: whether one that took everything was fast, None for one that did not. Who is as fast as before and
+    had no failures is dealt with here, which is nearly everybody.
+    """
+    rows = await tx.fetch(
+        f"""
+        with held as materialized (
+            select h.*, h.failures = 0 and h.fast is not distinct from given.fast as well
+            from unnest($1::uuid[], $2::boolean[]) as given (id, fast)
+            join webhook_health h on h.subscription_id = given.id
+            order by subscription_id for no key update of h
+        ), written as (
+            update webhook_health h set last_success_at = $3
+            from held where well and h.subscription_id = held.subscription_id
+        )
+        select subscription_id, {_HEALTH_COLUMNS} from held where not well
+        """,
+        list(answers),
+        list(answers.values()),
+        tx.now,
+    )
+    return {row["subscription_id"]: _health(row) for row in rows}
+
+
 async def update_health(tx: Tx, _scope: AllPartners, changed: Mapping[UUID, ReceiverHealth]) -> None:
     """Store how receivers do; their rows are locked."""
     columns = [[getattr(health, name) for health in changed.values()] for name in _HEALTH]
