@@ -78,14 +78,14 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await merges_store.list_successions(tx, ALL_PARTNERS)
-    await merges_store.list_duplicate_pairs(tx, ALL_PARTNERS)
-    await merges_store.list_principal_records(tx, ALL_PARTNERS)
+    await merges_store.list_successions(tx, ALL_PARTNERS, narrow=False)
+    await merges_store.list_duplicate_pairs(tx, ALL_PARTNERS, narrow=False)
+    await merges_store.list_principal_records(tx, ALL_PARTNERS, narrow=False)
     await merges_store.list_status_overrides(tx, ALL_PARTNERS, [ONE])
-    await merges_store.list_overridden_organisations(tx, ALL_PARTNERS, ["merged"], [ONE])
+    await merges_store.list_overridden_organisations(tx, ALL_PARTNERS, ["merged"], [ONE], narrow=False)
     await legal_status_store.find_subject(tx, ALL_PARTNERS, ONE, LISTS)
     await legal_status_store.find_central_organisation(tx, ALL_PARTNERS, ONE, "1961", LISTS)
     await legal_status_store.list_override_candidates(tx, ALL_PARTNERS, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
-    wanted = {"organisation_number", "organisation_same", "organisation_status_override", "organisation_central"}
+    wanted = {"organisation_number", "organisation_same", "organisation_status_override"}
     assert wanted <= asked.indexes()

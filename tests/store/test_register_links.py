@@ -15,6 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
@@ -36,9 +37,9 @@ async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield service
 
 
-@pytest.fixture
-def loader(alone: Service, tmp_path: Path) -> Loader:
-    return Loader(alone.db, tmp_path)
+@pytest.fixture(params=[FEW_ROWS, 0], ids=["looked-up", "joined"])
+def loader(alone: Service, tmp_path: Path, request: pytest.FixtureRequest) -> Loader:
+    return Loader(alone.db, tmp_path, request.param)
 
 
 async def found(loader: Loader, registry: str, number: str) -> Organisation:

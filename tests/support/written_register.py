@@ -10,6 +10,7 @@ from typing import Any
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import Load, RegisterEntry, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
+from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.platform.database.transactions import Database
 
 
@@ -52,21 +53,27 @@ def entry(number: str, name: str, **members: Any) -> RegisterEntry:
 
 @dataclass
 class Loader:
-    """Loads what is written down, each time from a file of its own."""
+    """Loads what is written down, each time from a file of its own. ``few``: as ``import_files``."""
 
     db: Database
     folder: Path
+    few: int = FEW_ROWS
     _files: int = 0
 
     async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> Load:
         """One load; however much the register shrank."""
+        file = self.written(source, *rows)
+        return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True, few=self.few)
+
+    def written(self, source: Written, *rows: RegisterEntry | RegisterLink) -> Path:
+        """A file that holds them."""
         self._files += 1
         file = self.folder / f"{source.code}-{self._files}.jsonl"
         with file.open("w", encoding="utf-8") as lines:
             for row in rows:
                 lines.write(json.dumps({**row._asdict(), **_facts(row)}, default=datetime.isoformat) + "\n")
             lines.write("\n" * self._files)  # so that no two files have the same content
-        return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True)
+        return file
 
 
 def _facts(row: RegisterEntry | RegisterLink) -> dict[str, Any]:

@@ -172,6 +172,7 @@ create table register_entry (
     check ((valid_to is null) = (ended_by is null)),
     check (valid_to >= valid_from)
 );
+create index register_entry_part on register_entry (source, part) where valid_to is null;
 create unique index register_entry_current on register_entry (number_key, source) where valid_to is null;
 create index register_entry_history on register_entry (number_key, source, id) where valid_to is not null;
 comment on column register_entry.record is 'members of the entry and, under facts, the codes of the source';
@@ -204,8 +205,8 @@ create unique index register_link_current
     on register_link (source, part, kind, registry_id, number_key, to_registry_id, to_number_key)
     where valid_to is null;
 -- Links that have ended are searched too: for the sources of a past date.
-create index register_link_same on register_link (registry_id, number_key) where kind = 'same';
-create index register_link_same_to on register_link (to_registry_id, to_number_key) where kind = 'same';
+create index register_link_from on register_link (registry_id, number_key);
+create index register_link_to on register_link (to_registry_id, to_number_key);
 comment on column register_link.at is 'when it happened, where the source says so';
 comment on column register_link.valid_from is 'date of the data that introduced it';
 comment on column register_link.valid_to is 'date of the data that ended it; null while current';

@@ -55,11 +55,11 @@ create table organisation (
 create unique index organisation_number on organisation (number_key, registry_id) where partner_id is null;
 create unique index organisation_own_number on organisation (partner_id, registry_id, number_key)
     where partner_id is not null;
-create index organisation_central on organisation (registry_id, group_key) where is_branch_parent;
 create index organisation_branches on organisation (branch_of) where branch_of is not null;
 create index organisation_parent on organisation (registry_id, parent_key) where parent_key is not null;
 create index organisation_status_override on organisation (registry_id) where status_override is not null;
 create index organisation_succeeded on organisation (id) where succeeded_by is not null;
+create index organisation_group on organisation (registry_id, group_key, is_branch_parent) where group_key is not null;
 comment on column organisation.partner_id is 'visible to this partner only; null: published';
 comment on column organisation.secondary_name is 'second line of the name, as the register writes it';
 comment on column organisation.registry_number is 'as the register writes it';
@@ -266,15 +266,17 @@ create index organisation_search_term_trigrams on organisation_search_term
 comment on column organisation_search_term.n is 'number of occurrences; orders equally similar words';
 
 -- Does right after a load what autovacuum would do a minute later, so that the first searches are fast: cleans up
--- pending index entries and gathers statistics. The application's role does not own the tables and may do neither
--- itself.
-create function analyze_organisations() returns void language plpgsql security definer
+-- pending index entries, and gathers statistics where a fiftieth of the rows changed; what less makes of it in the
+-- course of time is left to autovacuum. The application's role does not own the tables and may do neither itself.
+create function analyze_organisations(changed bigint) returns void language plpgsql security definer
 set search_path = public, pg_temp as $$
 begin
     perform gin_clean_pending_list('organisation_search_tags');
-    analyze organisation;
-    analyze organisation_search;
-    analyze organisation_search_term;
+    if changed * 50 > (select greatest(reltuples, 0) from pg_class where oid = 'organisation'::regclass) then
+        analyze organisation;
+        analyze organisation_search;
+        analyze organisation_search_term;
+    end if;
 end $$;
 
 -- Loads the search tables and indexes into shared buffers if they fit, else into the operating system's cache; then

@@ -1,6 +1,6 @@
 """How bodies stand by what all sources say of them now."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -63,23 +63,46 @@ async def _evaluate(
     return domain.status_of_us_organisation(reported, central)
 
 
-async def find_status_overrides(tx: Tx, registry_id: UUID) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
+async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
+    """Numbers of which a later day of these parts may say something else, though no row of theirs changed."""
+    codes = [found.code for found in await store.list_sources(tx, ALL_PARTNERS, registry_id)]
+    if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
+        return []
+    return await store.list_redated_numbers(tx, ALL_PARTNERS, source, list(parts), codes)
+
+
+async def find_status_overrides(
+    tx: Tx, registry_id: UUID, numbers: Collection[str] | None
+) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
     """What overrules the listing of bodies, batch by batch: of those of which it is not known yet.
 
-    None where nothing does any more. The central body of a group does not bear on it and is not asked.
+    ``numbers``: whose bodies; None: of all. None where nothing overrules one any more. The central body of a group does
+    not bear on it and is not asked.
     """
     sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
     codes = [source.code for source in sources]
     if not set(codes) & set(store.OVERRIDING_SOURCES):
         return
-    after = _FIRST
-    while subjects := await store.list_override_candidates(tx, ALL_PARTNERS, registry_id, codes, after, _BATCH):
-        after = subjects[-1].id
+    async for subjects in _override_candidates(tx, registry_id, codes, numbers):
         found = [
             (subject, domain.status_of_us_organisation(_reports_of(subject, sources)).status_override)
             for subject in subjects
         ]
         yield {subject.id: overruled for subject, overruled in found if overruled != subject.status_override}
+
+
+async def _override_candidates(
+    tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Collection[str] | None
+) -> AsyncIterator[Sequence[StatusSubject]]:
+    if numbers is not None:
+        ordered = sorted(numbers)
+        for first in range(0, len(ordered), _BATCH):
+            yield await store.list_subjects(tx, ALL_PARTNERS, registry_id, codes, ordered[first : first + _BATCH])
+        return
+    after = _FIRST
+    while subjects := await store.list_override_candidates(tx, ALL_PARTNERS, registry_id, codes, after, _BATCH):
+        after = subjects[-1].id
+        yield subjects
 
 
 def _reports_of(subject: StatusSubject, sources: Sequence[StatusSource]) -> dict[str, SourceReport]:

@@ -115,6 +115,38 @@ async def find_central_organisation(
     return _subject(row) if row else None
 
 
+async def list_redated_numbers(
+    tx: Tx, _: AllPartners, source: str, parts: Sequence[str], codes: Sequence[str]
+) -> list[str]:
+    """Numbers in these parts of a source of which another list says something that may overrule it."""
+    rows = await tx.fetch(
+        """
+        select e.number_key from register_entry e
+        where e.source = $1 and e.part = any($2::text[]) and e.valid_to is null and exists (
+            select from register_entry d
+            where d.number_key = e.number_key and d.valid_to is null and d.source = any($3::text[])
+        )
+        """,
+        source,
+        list(parts),
+        [code for code in codes if code in OVERRIDING_SOURCES],
+    )
+    return [row["number_key"] for row in rows]
+
+
+async def list_subjects(
+    tx: Tx, _: AllPartners, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]
+) -> list[StatusSubject]:
+    """The published bodies of these numbers."""
+    rows = await tx.fetch(
+        f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
+        registry_id,
+        codes,
+        list(numbers),
+    )
+    return [_subject(row) for row in rows]
+
+
 async def list_override_candidates(
     tx: Tx, _: AllPartners, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
 ) -> list[StatusSubject]:

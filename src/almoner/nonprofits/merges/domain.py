@@ -1,6 +1,6 @@
 """One body under several numbers: which record answers for it, and what it became."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
@@ -18,6 +18,28 @@ class Succession(NamedTuple):
     successor_id: UUID
     kind: SuccessionKind
     at: datetime | None = None
+
+
+class RegistryNumber(NamedTuple):
+    """A number of a registry, by its key."""
+
+    registry_id: UUID
+    number_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadScope:
+    """What a load bears on: ``parts`` of a source have its day now, and these ``numbers`` changed.
+
+    ``left_groups``: groups that a central body of before may have left. ``numbers`` is None where they are too many to
+    be looked up one by one: then the whole registry is looked through.
+    """
+
+    registry_id: UUID
+    source: str
+    parts: Collection[str]
+    numbers: Collection[str] | None
+    left_groups: Collection[str] = ()
 
 
 class Successor(NamedTuple):

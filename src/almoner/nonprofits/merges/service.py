@@ -8,7 +8,7 @@ from uuid import UUID
 
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
-from almoner.nonprofits.merges.domain import SuccessionKind
+from almoner.nonprofits.merges.domain import LoadScope, RegistryNumber, SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink
@@ -22,8 +22,8 @@ _ENDINGS: Final[tuple[SuccessionKind, ...]] = ("merged", "reregistered")
 
 async def replace_links(
     tx: Tx, source: str, load_id: UUID, day: datetime, links: Sequence[RegisterLink], silent: Collection[str]
-) -> None:
-    """What the files of a load say of links replaces what its source said before, part by part.
+) -> set[RegistryNumber]:
+    """What the files of a load say of links replaces what its source said before, part by part; whose links changed.
 
     ``silent``: parts of which the load says all, even when it names no link. Of others without any, the links stay as
     they are: the table that tells of them was not among its files. Links of what is no number, or of a number with
@@ -31,7 +31,7 @@ async def replace_links(
     """
     parts = {*silent, *(link.part for link in links)}
     if not parts:
-        return
+        return set()
     ids = {registry.code: registry.id for registry in await registries.list_all(tx)}
     rows = []
     for link in links:
@@ -39,7 +39,7 @@ async def replace_links(
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
             rows.append(KeyedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
-    await store.replace_links(tx, ALL_PARTNERS, source, load_id, day, sorted(parts), rows)
+    return await store.replace_links(tx, ALL_PARTNERS, source, load_id, day, sorted(parts), rows)
 
 
 def _key(registry_code: str, number: str) -> str | None:
@@ -51,21 +51,29 @@ async def count_ambiguous_links(tx: Tx, source: str) -> int:
     return await store.count_ambiguous_links(tx, ALL_PARTNERS, source)
 
 
-async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> None:
-    """Undo what a load did to links; ``by_load_id`` is the load that undoes it."""
-    await store.revert_links_of_load(tx, ALL_PARTNERS, load_id, by_load_id)
+async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
+    """Undo what a load did to links; ``by_load_id`` is the load that undoes it. Whose links changed."""
+    return await store.revert_links_of_load(tx, ALL_PARTNERS, load_id, by_load_id)
 
 
-async def apply_links_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime) -> None:
+async def apply_links_to_organisations(
+    tx: Tx, load_id: UUID, day: datetime, scope: LoadScope, relinked: Collection[RegistryNumber]
+) -> None:
     """Bring organisations in line with what all sources say, after a load merged its own.
 
     Successors and standing say who is active; branches and the records that answer for others follow from that. What
-    changes is told in the history of the load, and its followers hear of it.
+    changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.
     """
     await store.lock_links(tx, ALL_PARTNERS)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
-    await _apply_successors(tx, load_id, day)
-    async for judged in legal_status.find_status_overrides(tx, registry_id):
+    registry_id, numbers = scope.registry_id, scope.numbers
+    if narrow := numbers is not None:
+        redated = await legal_status.list_redated_numbers(tx, registry_id, scope.source, scope.parts)
+        numbers = {*numbers, *redated}
+        own = {RegistryNumber(registry_id, number) for number in numbers}
+        await store.collect_linked_numbers(tx, ALL_PARTNERS, own | set(relinked))
+    await _apply_successors(tx, load_id, day, narrow=narrow)
+    async for judged in legal_status.find_status_overrides(tx, registry_id, numbers):
         known = await store.list_status_overrides(tx, ALL_PARTNERS, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
@@ -73,17 +81,19 @@ async def apply_links_to_organisations(tx: Tx, registry_id: UUID, load_id: UUID,
             if row.succeeded_by is None
         ]
         await _apply_overrides(tx, load_id, day, changed)
-    await store.set_join_strategy(tx, ALL_PARTNERS, few=False)
-    await store.update_branches(tx, ALL_PARTNERS, registry_id, load_id, day)
+    if narrow:
+        await store.collect_branches(tx, ALL_PARTNERS, registry_id, scope.left_groups)
+    await store.set_join_strategy(tx, ALL_PARTNERS, few=narrow)
+    await store.update_branches(tx, ALL_PARTNERS, registry_id, load_id, day, narrow=narrow)
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
-    await _apply_principals(tx, load_id, day)
+    await _apply_principals(tx, load_id, day, narrow=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
     await outbox.emit(tx, None, CHANGED, RegisterChanged(registry_id, load_id))
 
 
-async def _apply_successors(tx: Tx, load_id: UUID, day: datetime) -> None:
-    found = domain.resolve_successors(await store.list_successions(tx, ALL_PARTNERS))
-    known = await store.list_overridden_organisations(tx, ALL_PARTNERS, _ENDINGS, list(found))
+async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
+    found = domain.resolve_successors(await store.list_successions(tx, ALL_PARTNERS, narrow=narrow))
+    known = await store.list_overridden_organisations(tx, ALL_PARTNERS, _ENDINGS, list(found), narrow=narrow)
     changed = []
     for row in known:
         successor = found.get(row.id)
@@ -116,9 +126,9 @@ def _reversal_kind(before: StatusOverride) -> str:
     return "parted" if before.status_override in _ENDINGS else "reinstated"
 
 
-async def _apply_principals(tx: Tx, load_id: UUID, day: datetime) -> None:
-    pairs = await store.list_duplicate_pairs(tx, ALL_PARTNERS)
-    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, ALL_PARTNERS)
+async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
+    pairs = await store.list_duplicate_pairs(tx, ALL_PARTNERS, narrow=narrow)
+    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, ALL_PARTNERS, narrow=narrow)
     bodies = (
         await store.list_principal_candidates(tx, ALL_PARTNERS, list({member for pair in pairs for member in pair}))
         if pairs

@@ -1,12 +1,14 @@
 """SQL of links between numbers, and of what follows from them in organisations. All are of published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.merges.domain import PrincipalCandidate, Succession, SuccessionKind
+from asyncpg import Record
+
+from almoner.nonprofits.merges.domain import PrincipalCandidate, RegistryNumber, Succession, SuccessionKind
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _LOCK: Final = 0x616C6D6C
@@ -60,6 +62,36 @@ async def set_join_strategy(tx: Tx, _: AllPartners, *, few: bool) -> None:
     await tx.execute(f"set local enable_nestloop = {'on' if few else 'off'}")
 
 
+async def collect_linked_numbers(tx: Tx, _: AllPartners, numbers: Collection[RegistryNumber]) -> None:
+    """Begin what is ``narrow``: only these numbers, and those that links join to them, are looked at from here on."""
+    await tx.execute(
+        """
+        create temporary table merge_number on commit drop as
+        with recursive reached (registry_id, number_key) as (
+            select given.id, given.key collate "C" from unnest($1::uuid[], $2::text[]) given (id, key)
+            union
+            select linked.registry_id, linked.number_key from reached here cross join lateral (
+                select l.to_registry_id as registry_id, l.to_number_key as number_key from register_link l
+                where l.registry_id = here.registry_id and l.number_key = here.number_key and l.valid_to is null
+                union all
+                select l.registry_id, l.number_key from register_link l
+                where l.to_registry_id = here.registry_id and l.to_number_key = here.number_key and l.valid_to is null
+            ) linked
+        )
+        select * from reached
+        """,
+        [one.registry_id for one in numbers],
+        [one.number_key for one in numbers],
+    )
+    await tx.execute("analyze merge_number")
+
+
+_LINKS_WITHIN: Final = "and (l.registry_id, l.number_key) in (select registry_id, number_key from merge_number)"
+_BODIES_WITHIN: Final = """
+    and partner_id is null and (registry_id, number_key) in (select registry_id, number_key from merge_number)
+"""
+
+
 _GIVEN: Final = """
     given as (
         select distinct on (part, kind, registry_id, number_key, to_registry_id, to_number_key) *
@@ -78,8 +110,11 @@ async def replace_links(
     day: datetime,
     parts: Sequence[str],
     rows: Sequence[KeyedRegisterLink],
-) -> None:
-    """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin."""
+) -> set[RegistryNumber]:
+    """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin.
+
+    The numbers of the links that did.
+    """
     given = (
         source,
         load_id,
@@ -93,7 +128,7 @@ async def replace_links(
         [row.to_number_key for row in rows],
         [row.at for row in rows],
     )
-    await tx.execute(
+    ended = await tx.fetch(
         f"""
         with {_GIVEN}
         update register_link l set valid_to = greatest($3, l.valid_from), ended_by = $2
@@ -102,11 +137,11 @@ async def replace_links(
             where (g.part, g.kind, g.registry_id, g.number_key, g.to_registry_id, g.to_number_key)
                 = (l.part, l.kind, l.registry_id, l.number_key, l.to_registry_id, l.to_number_key)
                 and g.at is not distinct from l.at
-        )
+        ) returning {_ENDS}
         """,
         *given,
     )
-    await tx.execute(
+    begun = await tx.fetch(
         f"""
         with {_GIVEN}
         insert into register_link (
@@ -115,20 +150,34 @@ async def replace_links(
         select $1, part, kind, registry_id, number_key, to_registry_id, to_number_key, at, $3, $2
         from given where part = any($4::text[])
         on conflict (source, part, kind, registry_id, number_key, to_registry_id, to_number_key) where valid_to is null
-        do nothing
+        do nothing returning {_ENDS}
         """,
         *given,
     )
+    return _ends(ended) | _ends(begun)
 
 
-async def revert_links_of_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> None:
-    """Undo what a load did to links: what it brought never stood, what it ended stands on."""
-    await tx.execute(
-        "update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null",
+_ENDS: Final = "registry_id, number_key, to_registry_id, to_number_key"
+
+
+def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
+    return {RegistryNumber(*end) for row in rows for end in (row[:2], row[2:])}
+
+
+async def revert_links_of_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
+    """Undo what a load did to links: what it brought never stood, what it ended stands on. The numbers of these."""
+    ended = await tx.fetch(
+        f"""
+        update register_link set valid_to = valid_from, ended_by = $2 where load_id = $1 and valid_to is null
+        returning {_ENDS}
+        """,
         load_id,
         by_load_id,
     )
-    await tx.execute("update register_link set valid_to = null, ended_by = null where ended_by = $1", load_id)
+    begun = await tx.fetch(
+        f"update register_link set valid_to = null, ended_by = null where ended_by = $1 returning {_ENDS}", load_id
+    )
+    return _ends(ended) | _ends(begun)
 
 
 _LINKED: Final = """
@@ -140,15 +189,17 @@ _LINKED: Final = """
 """
 
 
-async def list_successions(tx: Tx, _: AllPartners) -> list[Succession]:
+async def list_successions(tx: Tx, _: AllPartners, *, narrow: bool) -> list[Succession]:
     """Every merger and new registration of which both bodies are known here."""
-    rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same'")
+    within = _LINKS_WITHIN if narrow else ""
+    rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same' {within}")
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
-async def list_duplicate_pairs(tx: Tx, _: AllPartners) -> list[tuple[UUID, UUID]]:
+async def list_duplicate_pairs(tx: Tx, _: AllPartners, *, narrow: bool) -> list[tuple[UUID, UUID]]:
     """Every two records that are said to be one body, and of neither another is said."""
-    rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' and not is_ambiguous(l)")
+    within = _LINKS_WITHIN if narrow else ""
+    rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]
 
 
@@ -179,9 +230,10 @@ async def list_principal_candidates(
     return {row["id"]: PrincipalCandidate(*row) for row in rows}
 
 
-async def list_principal_records(tx: Tx, _: AllPartners) -> dict[UUID, UUID]:
+async def list_principal_records(tx: Tx, _: AllPartners, *, narrow: bool) -> dict[UUID, UUID]:
     """The records that another one answers for now."""
-    rows = await tx.fetch("select id, same_as from organisation where same_as is not null")
+    within = _BODIES_WITHIN if narrow else ""
+    rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
 
 
@@ -252,13 +304,15 @@ _OVERRULED: Final = """
 
 
 async def list_overridden_organisations(
-    tx: Tx, _: AllPartners, kinds: Sequence[SuccessionKind], ids: Sequence[UUID]
+    tx: Tx, _: AllPartners, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, narrow: bool
 ) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
+    within = _BODIES_WITHIN if narrow else ""
     rows = await tx.fetch(
         f"""
         {_OVERRULED} where o.id in (
-            select id from organisation where status_override is not null and status_override = any($1::text[])
+            select id from organisation
+            where status_override is not null and status_override = any($1::text[]) {within}
             union select unnest($2::uuid[])
         )
         """,
@@ -304,18 +358,52 @@ async def insert_field_changes(
     )
 
 
-async def update_branches(tx: Tx, _: AllPartners, registry_id: UUID, load_id: UUID, day: datetime) -> None:
+async def collect_branches(tx: Tx, _: AllPartners, registry_id: UUID, left_groups: Collection[str]) -> None:
+    """Bodies whose parent may be another now: those looked at, those whose parent they are, and of their groups."""
+    await tx.execute(
+        """
+        create temporary table merge_branch on commit drop as
+        with seen as materialized (
+            select o.id, o.number_key, case when o.is_branch_parent then o.group_key end as group_key
+            from merge_number m
+            join organisation o
+                on o.registry_id = m.registry_id and o.number_key = m.number_key and o.partner_id is null
+            where m.registry_id = $1
+        )
+        select id from seen
+        union
+        select o.id from seen p join organisation o
+            on o.registry_id = $1 and o.parent_key = p.number_key and o.parent_key is not null and o.partner_id is null
+        union
+        select o.id from (
+            select group_key from seen where group_key is not null union select unnest($2::text[])
+        ) moved (group_key)
+        join organisation o
+            on o.registry_id = $1 and o.group_key = moved.group_key and o.group_key is not null and o.partner_id is null
+        """,
+        registry_id,
+        list(left_groups),
+    )
+    await tx.execute("analyze merge_branch")
+
+
+async def update_branches(
+    tx: Tx, _: AllPartners, registry_id: UUID, load_id: UUID, day: datetime, *, narrow: bool
+) -> None:
     """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several
     the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What
     is not active is nobody's parent.
     """
+    groups = "and group_key in (select group_key from organisation join merge_branch using (id))" if narrow else ""
+    within = "and o.id in (select id from merge_branch)" if narrow else ""
     await tx.execute(
-        """
+        f"""
         with central as materialized (
             select distinct on (group_key) group_key, id from organisation
             where registry_id = $1 and is_branch_parent and active and partner_id is null and group_key is not null
+                {groups}
             order by group_key, number_key
         ), wanted as (
             select o.id, o.branch_of, nullif(case when o.parent_key is not null then p.id else c.id end, o.id) as parent
@@ -324,7 +412,7 @@ async def update_branches(tx: Tx, _: AllPartners, registry_id: UUID, load_id: UU
                 on coalesce(o.usa_group_exempt, not o.is_branch_parent) and c.group_key = o.group_key
             left join organisation p
                 on p.registry_id = o.registry_id and p.number_key = o.parent_key and p.partner_id is null and p.active
-            where o.registry_id = $1 and o.partner_id is null
+            where o.registry_id = $1 and o.partner_id is null {within}
                 and (o.branch_of is not null or o.usa_group_exempt or o.parent_key is not null
                     or (o.usa_group_exempt is null and o.group_key is not null))
         ), moved as (

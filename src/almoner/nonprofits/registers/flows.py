@@ -31,6 +31,7 @@ from almoner.nonprofits.registers.ports import DatedSource, RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress, ProgressReporter, ReportProgress
 from almoner.nonprofits.registers.rollback import roll_back_load as roll_back_load
 from almoner.nonprofits.registers.store import LoadedPart
+from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.events import outbox
@@ -47,13 +48,15 @@ async def import_files(
     force: bool = False,
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
+    few: int = FEW_ROWS,
 ) -> Load:
     """Load the files of one register as one snapshot, all or nothing.
 
     ``as_of`` is the day of the data (00:00 UTC), by default the one that the files tell inside, or as ``files.day_of``
     finds it. ``force`` loads what its guards are against. ``record`` is called when all is in place, before it counts.
     Files that are what is loaded already are skipped, unless they are of a newer day now: then that is the day of the
-    data. Files that were read before an interruption are not read again. Raises LoadQuarantined when the files are no
+    data. Files that were read before an interruption are not read again. Up to ``few`` rows are looked up one by one,
+    more are joined with whole tables. Raises LoadQuarantined when the files are no
     good, and ImportRefused when they cannot be read at all.
     """
     found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
@@ -73,14 +76,14 @@ async def import_files(
         await store.lock_registry(tx, ALL_PARTNERS, registry.id)
         if not await store_staging.lock_reading(tx, ALL_PARTNERS, reading_id):
             raise ImportInProgress(source.code)
-        load = await _ImportRun(tx, source, registry, reading_id, fresh, day, pace).finish(force=force)
+        load = await _ImportRun(tx, source, registry, reading_id, fresh, day, pace, few).finish(force=force)
         await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
         if record is not None:
             await record(tx, load)
     if load.status == "quarantined":
         raise LoadQuarantined(load)
     async with db.write() as tx:
-        await store_merge.optimise_search(tx, ALL_PARTNERS)
+        await store_merge.optimise_search(tx, ALL_PARTNERS, load)
     return load
 
 
@@ -134,13 +137,14 @@ class _ImportRun:
     found: Sequence[ImportFile]
     data_date: datetime
     pace: ProgressReporter
+    few: int
 
     async def finish(self, *, force: bool) -> Load:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
         self.pace.report_merge_steps(0, 1)
-        await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id)
         read = await store_staging.list_read_files(tx, ALL_PARTNERS, reading_id)
+        await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id, few=_count_staged(read) <= self.few)
         again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
@@ -182,10 +186,16 @@ class _ImportRun:
         if refused:
             await outbox.emit(tx, None, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
-            load = await merge_load(tx, self.source, self.registry.id, reading_id, load, parts, self.pace)
+            load = await self._merge(load, parts, standing)
         stored = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, stored, {} if refused else parts)
         return load
+
+    async def _merge(self, load: Load, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart]) -> Load:
+        others = [part for part in standing if part not in parts]
+        return await merge_load(
+            self.tx, self.source, self.registry.id, self.reading_id, load, parts, others, self.pace, self.few
+        )
 
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
         if self.source.repeats_numbers:
@@ -275,6 +285,10 @@ def _fills_by_file(
     for (place, part), rows in again.items():
         by_file[place][part]["rows"] -= rows
     return by_file
+
+
+def _count_staged(read: Sequence[FileReadResult]) -> int:
+    return sum(one.staged for one in read)
 
 
 def _unreadable_columns(read: Sequence[FileReadResult]) -> UnreadableColumns:

@@ -1,11 +1,12 @@
 """The merge of a load: entries and organisations become what its files say, and links and standing follow."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.merges import service as merges
+from almoner.nonprofits.merges.domain import LoadScope
 from almoner.nonprofits.registers import store, store_merge, store_staging
 from almoner.nonprofits.registers.domain import FillCounts, ImportRefused, Load
 from almoner.nonprofits.registers.ports import RegisterSource, RegistryDeclaringSource
@@ -50,38 +51,44 @@ async def merge_load(
     reading_id: UUID,
     load: Load,
     parts: Mapping[str, FillCounts],
+    others: Sequence[str],
     pace: ProgressReporter,
+    few: int,
 ) -> Load:
-    """Merge what is staged; the load with its counts."""
+    """Merge what is staged of ``parts``, beside which ``others`` stand; the load with its counts.
+
+    Up to ``few`` rows that differ are looked up one by one.
+    """
     staged = store_staging.staging_table_name(reading_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, ALL_PARTNERS, reading_id)
-    known = await store_merge.has_entries(tx, ALL_PARTNERS, source.code)
-    if known:
+    compared = load.rows <= few or await store_merge.has_entries(tx, ALL_PARTNERS, source.code)
+    if compared:
         day = load.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
-            tx, ALL_PARTNERS, source.code, staged, list(parts), source.ignored_columns, day
+            tx, ALL_PARTNERS, source.code, staged, list(parts), others, source.ignored_columns, day, few
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     pace.report_merge_steps(1, _STEPS)
-    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows)
-    if known:
+    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= few)
+    if compared:
         await store_merge.end_entries(tx, ALL_PARTNERS, doing)
     inserted = await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
     pace.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
-        await merge_organisations(tx, doing, known=known)
+        await merge_organisations(tx, doing, compared=compared)
     pace.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
-    await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
+    relinked = await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
     await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
     await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
-    await merges.apply_links_to_organisations(tx, registry_id, load.id, load.data_as_of)
+    scope = await scope_of_load(tx, doing, parts)
+    await merges.apply_links_to_organisations(tx, load.id, load.data_as_of, scope, relinked)
     pace.report_merge_steps(4, _STEPS)
-    added = counts.added if known else inserted
+    added = counts.added if compared else inserted
     made = replace(
         load,
         added=added,
@@ -93,10 +100,18 @@ async def merge_load(
     return replace(made, ambiguous=await merges.count_ambiguous_links(tx, source.code))
 
 
-async def merge_organisations(tx: Tx, doing: MergeRun, *, known: bool) -> None:
-    """Organisations follow from the entries that differ. ``known``: whether there were any before."""
+async def scope_of_load(tx: Tx, doing: MergeRun, parts: Collection[str]) -> LoadScope:
+    """What a merge that was done bears on."""
+    if not doing.few:
+        return LoadScope(doing.registry_id, doing.source, parts, None)
+    numbers, left_groups = await store_merge.list_changed_numbers(tx, ALL_PARTNERS)
+    return LoadScope(doing.registry_id, doing.source, parts, numbers, left_groups)
+
+
+async def merge_organisations(tx: Tx, doing: MergeRun, *, compared: bool) -> None:
+    """Organisations follow from the entries that differ. ``compared``: with any of before."""
     await store_merge.insert_organisation_changes(tx, ALL_PARTNERS, doing)
     await store_merge.update_organisations(tx, ALL_PARTNERS, doing)
     await store_merge.insert_organisations(tx, ALL_PARTNERS, doing)
-    if known:
+    if compared:
         await store_merge.retire_organisations(tx, ALL_PARTNERS, doing)

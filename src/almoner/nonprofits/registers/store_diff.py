@@ -130,10 +130,10 @@ async def list_ended_entries(tx: Tx, _: AllPartners, after: int, until: int) -> 
     )
 
 
-async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> None:
-    """The parts of a load are again what an earlier load brought of them, or not loaded at all."""
+async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> list[str]:
+    """The parts of a load are again what an earlier load brought of them, which are told, or not loaded at all."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
-    await tx.execute(
+    restored = await tx.fetch(
         """
         insert into register_part (source, part, load_id, data_as_of, rows)
         select distinct on (k.part) $1, k.part, l.id, l.data_as_of, k.rows
@@ -141,10 +141,12 @@ async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: U
         where l.source = $1 and l.id < $2 and l.status = 'loaded'
             and k.part in (select part from register_load_part where load_id = $2)
         order by k.part, l.id desc
+        returning part
         """,
         source,
         load_id,
     )
+    return [row["part"] for row in restored]
 
 
 async def mark_load_rolled_back(tx: Tx, _: AllPartners, load_id: UUID) -> None:

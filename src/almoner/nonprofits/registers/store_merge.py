@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from almoner.nonprofits.registers.domain import Load
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.nonprofits.registers.store_staging import staging_table_name
 from almoner.platform.database.transactions import AllPartners, Tx
 
-_SMALL: Final = 50_000
+FEW_ROWS: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""
 
 _COLUMNS: Final = ("part", *ORGANISATION_COLUMNS)
@@ -58,13 +59,14 @@ _CENTRAL: Final = """
 
 @dataclass(frozen=True, slots=True)
 class MergeRun:
-    """One merge. ``rows`` is the staged rows that differ, as an item of FROM named ``s``."""
+    """One merge. ``rows`` is the staged rows that differ, as an item of FROM named ``s``; ``few`` are looked up."""
 
     source: str
     registry_id: UUID
     load_id: UUID
     data_date: datetime
     rows: str
+    few: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,11 @@ class MergeCounts:
     ignored_changes: int = 0
     moved: int = 0
     removed: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many differ."""
+        return self.added + self.changed + self.ignored_changes + self.removed
 
 
 async def group_repeated_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> str:
@@ -114,13 +121,32 @@ _GONE_SINCE: Final = """
 """
 
 
+_STANDING: Final = """
+    select id, number_key, part, record from register_entry h
+    where source = $1 and valid_to is null and part = any($2::text[])
+        and not exists (select from register_held where number_key = h.number_key)
+    union all
+    select id, number_key, part, record from register_entry h
+    where source = $1 and valid_to is null and part = any($6::text[]) and number_key in (select number_key from {})
+"""
+
+
 async def compare_staged_rows(
-    tx: Tx, _: AllPartners, source: str, staged: str, covered: Sequence[str], ignored: Iterable[str], day: datetime
+    tx: Tx,
+    _: AllPartners,
+    source: str,
+    staged: str,
+    covered: Sequence[str],
+    others: Sequence[str],
+    ignored: Iterable[str],
+    day: datetime,
+    few: int,
 ) -> tuple[str, MergeCounts]:
     """Learn what differs from what stands, in one pass: the rows that do, and their counts.
 
-    What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
-    they found gone from another part does not come back by those. Numbers that are held stay as they are.
+    Of the parts that are ``covered`` all that stands is compared, of the ``others`` the numbers that were read. What
+    the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what they
+    found gone from another part does not come back by those. Numbers that are held stay as they are.
     """
     is_older = await tx.fetchval(
         "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
@@ -129,6 +155,7 @@ async def compare_staged_rows(
         f"""
         create temporary table register_delta on commit drop as
         select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
+            {_LEFT_GROUP},
             case
                 when e.id is null then 'added'
                 when s.number_key is null then 'removed'
@@ -136,10 +163,7 @@ async def compare_staged_rows(
                     and {record_equality_condition("e.record", "s.record::jsonb", "$3::text[]")} then 'ignored'
                 else 'changed'
             end as fate
-        from (
-            select id, number_key, part, record from register_entry h where source = $1 and valid_to is null
-                and not exists (select from register_held where number_key = h.number_key)
-        ) e
+        from ({_STANDING.format(staged)}) e
         full join (select number_key, part, record from {staged} where number_key is not null) s
             on s.number_key = e.number_key
         where (e.id is null and not ($5 and {_GONE_SINCE}))
@@ -154,21 +178,34 @@ async def compare_staged_rows(
         list(ignored),
         day,
         is_older,
+        list(others),
     )
-    return await _count_differences(tx, staged)
+    return await _count_differences(tx, staged, few)
+
+
+_LEFT_GROUP: Final = (
+    "case when (e.record ->> 'is_branch_parent')::boolean then e.record ->> 'group_key' end as left_group"
+)
+
+
+async def list_changed_numbers(tx: Tx, _: AllPartners) -> tuple[list[str], list[str]]:
+    """The numbers that differ, and the groups that had a central body among them."""
+    rows = await tx.fetch("select number_key, left_group from register_delta")
+    return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
 
 
 async def compare_reverted_rows(
     tx: Tx, _: AllPartners, source: str, staged: str, load_id: UUID
 ) -> tuple[str, MergeCounts]:
-    """As ``compare``, for a staging that holds how things stood before a load did what it did."""
+    """As ``compare_staged_rows``, for a staging that holds how things stood before a load did what it did."""
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as
         select coalesce(s.number_key, e.number_key) as number_key, e.id as entry_id, e.part <> s.part as moved,
+            {_LEFT_GROUP},
             case when e.id is null then 'added' when s.number_key is null then 'removed' else 'changed' end as fate
         from (
-            select id, number_key, part from register_entry
+            select id, number_key, part, record from register_entry
             where source = $1 and valid_to is null and load_id = $2
         ) e
         full join (select number_key, part from {staged} where number_key is not null) s
@@ -177,17 +214,15 @@ async def compare_reverted_rows(
         source,
         load_id,
     )
-    return await _count_differences(tx, staged)
+    return await _count_differences(tx, staged, FEW_ROWS)
 
 
-async def _count_differences(tx: Tx, staged: str) -> tuple[str, MergeCounts]:
+async def _count_differences(tx: Tx, staged: str, few: int) -> tuple[str, MergeCounts]:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
     )
     fates = {row["fate"]: row["n"] for row in rows}
-    if sum(fates.values()) <= _SMALL:
-        await tx.execute("set local enable_nestloop = on")
     counts = MergeCounts(
         fates.get("added", 0),
         fates.get("changed", 0),
@@ -195,6 +230,8 @@ async def _count_differences(tx: Tx, staged: str) -> tuple[str, MergeCounts]:
         sum(row["moved"] for row in rows),
         fates.get("removed", 0),
     )
+    if counts.total <= few:
+        await tx.execute("set local enable_nestloop = on")
     return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
 
 
@@ -275,8 +312,11 @@ async def update_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
 
 
 async def insert_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
-    """Bodies that were not known; their ids go up in the order of the files."""
-    central = _CENTRAL.format(rows=merge.rows)
+    """Bodies that were not known; their ids go up in the order of the files.
+
+    What many are branches of is told with them, of few it is found afterwards (slice merges).
+    """
+    central = "select null::text as group_key, null::uuid as id" if merge.few else _CENTRAL.format(rows=merge.rows)
     await tx.execute(
         f"""
         insert into organisation (
@@ -330,6 +370,6 @@ async def retire_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     )
 
 
-async def optimise_search(tx: Tx, _: AllPartners) -> None:
+async def optimise_search(tx: Tx, _: AllPartners, load: Load) -> None:
     """Make the first searches after a load as fast as later ones."""
-    await tx.execute("select analyze_organisations()")
+    await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)

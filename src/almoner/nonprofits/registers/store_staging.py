@@ -132,11 +132,12 @@ async def insert_read_file(tx: Tx, _: AllPartners, reading_id: UUID, read: FileR
     )
 
 
-async def prepare_merge(tx: Tx, _: AllPartners, reading_id: UUID) -> None:
-    """Statistics, and room for joins of whole tables."""
+async def prepare_merge(tx: Tx, _: AllPartners, reading_id: UUID, *, few: bool) -> None:
+    """Statistics, and room for joins of whole tables; ``few`` rows are looked up."""
     await tx.execute("set local work_mem = '64MB'")
-    # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
-    await tx.execute("set local enable_nestloop = off")
+    if not few:
+        # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
+        await tx.execute("set local enable_nestloop = off")
     # Search goes on beside it: a comparison of millions with helpers of its own would take every processor.
     await tx.execute("set local max_parallel_workers_per_gather = 0")
     await tx.execute("select analyze_staging($1)", reading_id)
