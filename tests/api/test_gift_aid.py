@@ -53,8 +53,8 @@ async def test_a_declaration_covers_from_now_on_and_the_past_four_years(service:
     }
     assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": made["id"]}
     service.clock.advance(hours=1)
-    newer = await declared(api, userId=user, firstName=None)
-    assert newer["firstName"] is None
+    newer = await declared(api, userId=user, postcode="sw1y\u00a0 4jh\u200b")
+    assert newer["postcode"] == "SW1Y 4JH"
     assert data(await api.get(f"/v1/users/{user}/has-gift-aid")) == {"id": newer["id"]}
 
 
@@ -65,6 +65,18 @@ async def test_there_is_none_for_a_user_without_one(service: Service, api: Clien
     await declared(api, userId=user)
     assert (await other.get(f"/v1/users/{user}/has-gift-aid")).status_code == 404
     assert (await api.get(f"/v1/users/{service.db.deployment.ids.example('user')}/has-gift-aid")).status_code == 404
+
+
+async def test_m10_m11_a_declaration_that_no_claim_takes_is_refused(api: Client) -> None:
+    wrong = {"title": "Mr & Mrs", "firstName": "John & Mary", "lastName": "x" * 39, "buildingNameNumber": "n/a"}
+    answer = await api.post("/v1/gift-aid", {**PERSON, **wrong, "country": "Wales, UK", "postcode": "1010"})
+    assert answer.json()["error"]["reasons"] == [
+        "body.title must name one person: HMRC takes no joint declarations",
+        "body.firstName must name one person: HMRC takes no joint declarations",
+        "body.lastName must be at most 35 characters, which is all that HMRC takes",
+        "body.buildingNameNumber must be the real one, or HMRC refuses the claim",
+        "body.postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
+    ]
 
 
 async def test_all_problems_of_a_declaration_are_named_at_once(service: Service, api: Client, other: Client) -> None:

@@ -79,16 +79,16 @@ async def test_a_gift_waits_while_something_of_it_is_on_its_way_back(charity_: C
 
 async def test_gifts_that_hmrc_would_not_take_are_listed_with_all_that_is_wrong(charity_: Cause) -> None:
     good = await charity_.gift(1000)
-    wrong = await charity_.gift(2000, firstName=None, lastName="@SUM(A1)", postcode="1010")
+    wrong = await charity_.unclaimable_gift(2000, first_name=None, last_name="@SUM(A1)", postcode="1010")
     drafted = await charity_.draft()
     assert drafted.claim is not None
     assert drafted.claim.minor == good["amount"]
     [left] = drafted.left_out
     assert left.donation_id == uuid_of(charity_.service, "donation", wrong["id"])
     assert left.problems == (
-        "the last name begins with @, which a spreadsheet would treat as a formula",
-        "the first name is missing",
-        "the postcode is not a UK postcode",
+        "the first name is missing, and needed to claim Gift Aid",
+        "the last name must not begin with a sign that a spreadsheet would treat as a formula",
+        "the postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
     )
     again = await charity_.draft()
     assert (again.claim, len(again.left_out)) == (None, 1)

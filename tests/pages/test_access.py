@@ -218,7 +218,7 @@ async def test_h8_a_screen_reader_meets_things_in_the_order_that_they_are_seen(s
             'heading "Capital Area Food Bank" [level=1]',
             "main:",
             'list "Steps"',
-            'alert "There are 4 problems"',
+            'alert "There are 3 problems"',
             'link "Choose or enter an amount"',
             'group "How much would you like to donate?"',
             'radio "$10"',
@@ -248,7 +248,7 @@ async def test_h9_names_are_asked_for_in_the_order_of_the_language(site: Site, l
         asked = await page.locator(".pair input").evaluate_all("fields => fields.map(field => field.name)")
         reported = await page.locator(".summary a").evaluate_all("links => links.map(link => link.hash.slice(1))")
     assert asked == order
-    assert reported == ["amount-1000", *order, "email"]
+    assert reported == ["amount-1000", order[0], "email"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -149,16 +149,18 @@ async def test_wrong_input_is_told_at_once_beside_the_fields_and_kept(site: Site
     async with site.donor() as page:
         await page.goto(session["url"])
         await fill(page, typed="0.50", email="amina@")
+        await page.get_by_label("First name").fill("")
         await page.get_by_label("Last name").fill("")
+        await page.get_by_label("Message (optional)").fill("For the children")
         await page.get_by_role("button", name="Continue to payment").click()
         alert = page.get_by_role("alert")
         await expect(alert).to_contain_text("There are 3 problems")
         await expect(page).to_have_title(re.compile("^Problem: "))
         await expect(page.get_by_label("Amount in US dollars")).to_have_value("0.50")
-        await expect(page.get_by_label("First name")).to_have_value("Amina")
+        await expect(page.get_by_label("Message (optional)")).to_have_value("For the children")
         for label, words in (
             ("Amount in US dollars", "The amount must be $1 or more"),
-            ("Last name", "Enter your last name"),
+            ("First name", "Enter your name. One name is enough"),
             ("Email address", "Enter an email address in the correct format, like name@example.org"),
         ):
             field = page.get_by_label(label)

@@ -59,7 +59,7 @@ async def test_a_donor_declares_for_one_gift(site: Site) -> None:
     [donation] = [one for one in await site.donations() if one["currencyCode"] == "GBP"][:1]
     assert donation["status"] == "RECEIVED_PAYMENT"
     assert donation["giftAidId"] is not None
-    home = ("Ms", "Amina", "El-Sayed", "12", "St James's Square", "London", "United Kingdom", "SW1Y4JH")
+    home = ("Ms", "Amina", "El-Sayed", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")
     assert (await declarations(site.service))[-1] == (*home, None, True)
     assert site.complaints == []
 
@@ -87,7 +87,7 @@ async def test_who_comes_back_and_goes_on_declares_once_and_may_change_it(site: 
             await page.get_by_role("button", name="Continue to payment").click()
             await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
             await page.goto(f"{site.base_url}/give/{session['id']}")
-            await expect(page.locator("#postcode")).to_have_value("SW1Y4JH")
+            await expect(page.locator("#postcode")).to_have_value("SW1Y 4JH")
         assert len(await declarations(site.service)) == before + 1
         assert (await site.donations())[0]["giftAidId"] is not None
         await page.locator("#gift_aid").uncheck()

@@ -139,7 +139,7 @@ async def test_the_same_gift_is_in_claims_one_after_the_other(service: Service, 
 
 async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: Service, api: Client) -> None:
     of = await cause(service, api)
-    bad = [uuid_of(service, "donation", (await of.gift(1000, firstName=None))["id"]) for _ in range(5)]
+    bad = [uuid_of(service, "donation", (await of.unclaimable_gift(1000, first_name=None))["id"]) for _ in range(5)]
     good = await of.gift(2000)
     async with service.db.read() as tx:
         seen, after = [], (tx.now - timedelta(days=1), UUID(int=0))

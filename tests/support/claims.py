@@ -1,6 +1,6 @@
 """Charities that claim gift aid, for tests."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -9,7 +9,11 @@ from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import hmrc_schedule
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims.domain import DraftResult, GiftAidClaim
+from almoner.giving.gift_aid.declarations import domain as declarations_domain
+from almoner.giving.gift_aid.declarations import store as declarations_store
+from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 from almoner.kit.time import iso_timestamp
+from almoner.platform.database.transactions import Partner
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.giftaid import charity, declared
@@ -17,6 +21,7 @@ from tests.support.payouts import simulate, uuid_of
 from tests.support.service import Service
 
 BY = "operator_of_tests"
+ADA = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,19 @@ class Cause:
         """A received gift of a donor with a declaration of their own."""
         user = (await factories.user(self.api))["id"]
         await declared(self.api, userId=user, **declaration)
+        return await self.received(amount, userId=user)
+
+    async def unclaimable_gift(self, amount: int, **changes: Any) -> dict[str, Any]:
+        """A gift with a declaration of before the rule for what HMRC takes was there."""
+        user = (await factories.user(self.api))["id"]
+        async with self.service.db.write() as tx:
+            user_id = uuid_of(self.service, "user", user)
+            partner = Partner(await tx.fetchval("select partner_id from giving_user where id = $1", user_id))
+            begins = declarations_domain.earliest_covered_at(tx.now)
+            made = Declaration(
+                tx.new_id(), partner.id, user_id, replace(ADA, **changes), begins, None, None, tx.now, None
+            )
+            await declarations_store.insert(tx, partner, made)
         return await self.received(amount, userId=user)
 
     async def received(self, amount: int = 1000, **body: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from almoner.giving.gift_aid.claims import domain as gift_aid_claims_domain
 from almoner.giving.gift_aid.claims import hmrc_schedule
 from almoner.giving.gift_aid.claims.domain import TAX_YEAR, AccountingYearEnd, ClaimableDonation
+from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -60,6 +61,12 @@ def test_a_gift_is_a_line_in_the_columns_of_the_spreadsheet() -> None:
         ({"postcode": "75001", "country": "France"}, {"house": "12, St James's Square, London, France"}),
         ({"postcode": "JE2 3AB"}, {"postcode": "X"}),
         ({"postcode": "IM1 1AA", "country": "Isle of Man"}, {"postcode": "X"}),
+        ({"postcode": "GX11 1AA"}, {"postcode": "X"}),
+        ({"postcode": "none", "country": "Jersey, Channel Islands"}, {"postcode": "X"}),
+        ({"postcode": "8000", "country": "Côte d\u2019Ivoire"}, {"postcode": "X"}),
+        ({"title": "n/a"}, {"title": ""}),
+        ({"title": "-"}, {"title": ""}),
+        ({"postcode": "SW1A\u00a0 1AA\u200b"}, {"postcode": "SW1A 1AA"}),
     ],
 )  # fmt: skip
 def test_fields_are_made_what_hmrc_takes(told: dict[str, str], taken: dict[str, str]) -> None:
@@ -77,12 +84,10 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert hmrc_schedule.schedule_donor_of(wrong) == (
         None,
         (
-            "the last name begins with @, which a spreadsheet would treat as a formula",
-            "the house name or number begins with =, which a spreadsheet would treat as a formula",
-            "the first name is missing",
-            "the last name has more than 35 characters",
-            "the postcode is not a UK postcode",
-            "the house name or number has more than 40 characters",
+            "the first name is missing, and needed to claim Gift Aid",
+            "the last name must not begin with a sign that a spreadsheet would treat as a formula",
+            "the house name or number must not begin with a sign that a spreadsheet would treat as a formula",
+            "the postcode must be a full UK postcode such as SW1A 1AA, or the country must not be the United Kingdom",
         ),
     )
     made = hmrc_schedule.build_schedule([gift(1), gift(2, declarer=wrong), gift(3)], TODAY, TAX_YEAR, together=False)
@@ -91,6 +96,34 @@ def test_all_that_is_wrong_is_named_at_once_and_names_nobody() -> None:
     assert "Byron" not in made.left_out[0].reported
     with pytest.raises(ValueError, match="the first name is missing"):
         hmrc_schedule.schedule_csv([gift_aid_claims_domain.ScheduleEntry(1, gift(2, declarer=wrong))])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *({"first_name": "John & Mary"}, {"first_name": "Jean et Marie"}, {"title": "Mr & Mrs"}, {"title": "Mr Mrs"}),
+        *({"last_name": "The Smith Family"}, {"last_name": "Widgets Ltd"}, {"last_name": "Acme Trust"}),
+        *({"last_name": "x" * 39}, {"last_name": "n/a"}, {"first_name": "-"}, {"building_name_number": "N/A"}),
+        *({"building_name_number": "."}, {"postcode": "75001", "country": "Wales, UK"}),
+        *({"postcode": "", "country": "The UK"}, {"postcode": "1", "country": "England & Wales"}),
+        {"postcode": "1", "country": "Untied Kingdom"},
+    ],
+)
+def test_m10_m11_what_no_claim_takes_is_refused_where_it_is_typed(told: dict[str, str]) -> None:
+    wrong = replace(ADA, **told)
+    assert set(claimable.declarer_problems(wrong)) & {*told, "country", "postcode"}
+    assert hmrc_schedule.schedule_donor_of(wrong)[0] is None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *({"last_name": "Null"}, {"last_name": "Church"}, {"last_name": "Ortega y Gasset"}, {"first_name": "Andy"}),
+        *({"last_name": "Na"}, {"building_name_number": "Flat 3/4"}, {"title": "Rev. Dr."}, {"last_name": "Oʼbrien"}),
+    ],
+)
+def test_people_who_only_look_like_something_else_may_declare(told: dict[str, str]) -> None:
+    assert claimable.declarer_problems(replace(ADA, **told)) == {}
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "@", "|", "%"])

@@ -6,6 +6,7 @@ know is shown as a word and nothing else depends on it.
 """
 
 import re
+import unicodedata
 from typing import Final
 
 _SMALL: Final = frozenset("AND AS AT BY DA DE DEL DO DOS FOR FROM IN INTO OF ON OR THE TO WITH".split())
@@ -22,13 +23,29 @@ _CAPITALS: Final = frozenset(
 )
 _AS_WORDS: Final = frozenset(
     """
-    ave bldg blvd bros cntr co corp cr ct ctr dept dr fdn fdtn fndn ft hrs inc jr ln ltd mfg mr mrs ms mt natl pk pkwy
-    pl pt pty rd sr sq st ste sts tr twp wm
+    ave bldg blvd bros cntr co corp cr ct ctr ctrs cwm dept dr fdn fdtn fndn ft hrs inc jr ln ltd mfg mgmt mr mrs ms
+    msgr mt natl pk pkwy pl pt pty rd sgt sr sq st ste sts tr twp wm
     """.split()
 )
-_PIECE: Final = re.compile(r"[^\-/&@,.()]+")
-_ORDINAL: Final = re.compile(r"\d+(ST|ND|RD|TH)")
-_SCOTTISH: Final = re.compile(r"MC[B-DF-HJ-NP-TV-Z][A-Z]{2,}")
+_APOSTROPHES: Final = "'\u2019\u2018\u02bc`\u00b4"
+_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
+"""What is written together: letters and figures, and apostrophes between them. Quotation marks stand outside."""
+_PARTS: Final = re.compile(f"([{_APOSTROPHES}])")
+_ORDINAL: Final = re.compile(r"\d+(?:ST|ND|RD|TH|S)")
+_SCOTTISH: Final = re.compile(r"MC[A-Z]{3,}|MAC[BDFGLMNPQT][A-Z]{3,}")
+_SCOTTISH_WITHOUT_RULE: Final = frozenset(
+    """
+    macalister macallister macalpine macarthur macaskill maccallum maccormack maceachern macewan macewen macinnes
+    macinnis macintosh macintyre maciver mackellar mackenzie mackinlay mackinnon macrae macritchie macsween macsweeney
+    """.split()
+)
+_NOT_SCOTTISH: Final = frozenset("macbeth maclure macmillan macduff mcse mcast".split())
+_ELIDED: Final = frozenset("d dall dell l m n nell o qu sant t".split())
+"""What stands before the apostrophe of a name: O'Brien, D'Arcy, L'Arche, Dell'Arte, N'Dour, Qu'Appelle."""
+_ROMAN: Final = re.compile(
+    r"(?=.)X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|(?:MCM|MM)(?:X{0,3}|XL|LX{0,3}|XC)(?:IX|IV|V?I{0,3})"
+)
+_MIXED: Final = {"phd": "PhD", "ijssel": "IJssel", "ijmuiden": "IJmuiden"}
 
 _known: dict[str, str] = {}
 _MOST_WORDS: Final = 500_000
@@ -64,16 +81,30 @@ def _convert_and_cache(word: str) -> str:
     return shown
 
 
-def _convert_piece(word: str) -> str:
+def _convert_piece(piece: str) -> str:
+    """One piece, with the parts of a name between apostrophes."""
+    first, *rest = _PARTS.split(piece)
+    shown, before = _convert_word(first), first
+    for mark, word in zip(rest[::2], rest[1::2], strict=True):
+        is_name = len(word) > 1 and before.lower() in _ELIDED
+        shown += mark + (_convert_word(word) if is_name else word.lower())
+        before = word
+    return shown
+
+
+def _convert_word(word: str) -> str:
     lower = word.lower()
     if lower in _AS_WORDS:
         return word.capitalize()
-    if lower in _CAPITALS or len(word) == 1:
+    if lower in _MIXED:
+        return _MIXED[lower]
+    if lower in _CAPITALS or len(word) == 1 or _ROMAN.fullmatch(word):
         return word
     if _ORDINAL.fullmatch(word) or word[0].isdigit():
         return lower if _ORDINAL.fullmatch(word) else word
-    if not set("AEIOUY") & set(word):
+    if lower in _SCOTTISH_WITHOUT_RULE or (_SCOTTISH.fullmatch(word) and lower not in _NOT_SCOTTISH):
+        at = 2 if word[1] == "C" else 3
+        return word[:1] + lower[1:at] + word[at:].capitalize()
+    if not set("AEIOUY") & set(unicodedata.normalize("NFD", word)) and word.isascii():
         return word  # no vowel: an abbreviation
-    if _SCOTTISH.fullmatch(word):
-        return "Mc" + word[2:].capitalize()
     return word.capitalize()

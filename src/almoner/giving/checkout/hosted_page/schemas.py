@@ -1,6 +1,5 @@
 """The donor's form: what was typed, and the gift it makes or every problem at once."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,18 +9,20 @@ from babel import Locale
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.gift_aid.declarations import claimable
+from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import HOME, Declarer
 from almoner.kit.money import Money
 from almoner.kit.text import clean_text
 from almoner.platform.outbound import email_addresses
-from almoner.platform.pages import numbers
+from almoner.platform.pages import formats, numbers
 from almoner.platform.pages.numbers import AmountProblem
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 MAX_MESSAGE: Final = 500
 GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
 """What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
-_POSTCODE: Final = re.compile(r"[A-Z]{1,2}[0-9][A-Z0-9]? ?[0-9][A-Z]{2}", re.ASCII)
+_FIELDS: Final = {"building_name_number": "house"}
 OTHER: Final = "other"
 TRANSFER: Final = "transfer"
 """The way to pay that takes no card, and of which nobody keeps a fee."""
@@ -78,7 +79,7 @@ class DonationForm(msgspec.Struct, frozen=True):
             house=_clean(form.get("house")),
             road=_clean(form.get("road")),
             city=_clean(form.get("city")),
-            postcode=_clean(form.get("postcode")).upper(),
+            postcode=_postcode(_clean(form.get("postcode"))),
             way=TRANSFER if form.get("way") == TRANSFER else "",
         )
 
@@ -93,11 +94,12 @@ class DonationForm(msgspec.Struct, frozen=True):
         minor = self._minor(amounts, locale)
         if isinstance(minor, str):
             problems[self._amount_field(amounts)] = minor
-        problems |= self._donor_problems()
+        problems |= self._donor_problems(locale)
         if len(self.message) > MAX_MESSAGE:
             problems["message"] = "give.problem.message.too_long"
         if declares := aid and self.gift_aid:
-            problems |= self._aid_problems()
+            found = self._aid_problems()  # it asks for both names, in better words
+            problems = _in_order(problems | found)
         if problems or isinstance(minor, str):
             return problems
         gift = Money(minor, amounts.currency)
@@ -114,12 +116,13 @@ class DonationForm(msgspec.Struct, frozen=True):
             declarer=self._declarer() if declares else None,
         )
 
-    def _donor_problems(self) -> Problems:
+    def _donor_problems(self, locale: Locale) -> Problems:
         problems: Problems = {}
+        if not (self.first_name or self.last_name):
+            first = "last_name" if formats.is_family_name_first(locale) else "first_name"  # as the page asks
+            problems[first] = "give.problem.name.missing"
         for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
-            if not value:
-                problems[field] = f"give.problem.{field}.missing"
-            elif len(value) > MAX_LENGTH:
+            if len(value) > MAX_LENGTH:
                 problems[field] = f"give.problem.{field}.too_long"
         if not self.email:
             problems["email"] = "give.problem.email.missing"
@@ -137,14 +140,16 @@ class DonationForm(msgspec.Struct, frozen=True):
                 problems[field] = f"give.problem.{field}.missing"
             elif len(value) > most:
                 problems[field] = "give.problem.giftaid.too_long"
-        if "postcode" not in problems and not _POSTCODE.fullmatch(self.postcode):
-            problems["postcode"] = "give.problem.postcode.wrong"
-        return problems
+            elif field in ("road", "city") and claimable.is_placeholder(value):
+                problems[field] = f"give.problem.{field}.missing"
+        found = claimable.declarer_problems(self._declarer())
+        return {_FIELDS.get(field, field): _claim_problem(field, found[field]) for field in found} | problems
 
     def _declarer(self) -> Declarer:
-        return Declarer(
+        typed = Declarer(
             self.title, self.first_name, self.last_name, self.house, self.road, self.city, HOME, self.postcode
         )
+        return claimable.tidy_declarer(typed)
 
     def _minor(self, amounts: DonationAmounts, locale: Locale) -> int | str:
         if self.amount in map(str, amounts.suggested):
@@ -160,6 +165,37 @@ class DonationForm(msgspec.Struct, frozen=True):
 
     def _amount_field(self, amounts: DonationAmounts) -> str:
         return "typed" if self.amount == OTHER or self.typed else f"amount-{amounts.suggested[0]}"
+
+
+def _postcode(typed: str) -> str:
+    """As the Post Office writes it, where it is one."""
+    return claimable.format_postcode(typed) or typed.upper()
+
+
+def _claim_problem(field: str, problem: DeclarerProblem) -> str:
+    """The key of what the page says of it."""
+    match problem:
+        case DeclarerProblem.SEVERAL_PEOPLE:
+            return "give.problem.giftaid.one_person"
+        case DeclarerProblem.NOT_A_PERSON:
+            return "give.problem.giftaid.company"
+        case DeclarerProblem.TOO_LONG:
+            return "give.problem.giftaid.last_name"
+        case DeclarerProblem.HOUSE_TOO_LONG:
+            return "give.problem.giftaid.too_long"
+        case DeclarerProblem.NOT_A_POSTCODE:
+            return "give.problem.postcode.wrong"
+        case _ if field in ("first_name", "last_name") and problem is not DeclarerProblem.MISSING:
+            return "give.problem.giftaid.real_name"
+        case _:
+            return f"give.problem.{_FIELDS.get(field, field)}.missing"
+
+
+def _in_order(problems: Problems) -> Problems:
+    """As the fields stand on the page."""
+    order = ("first_name", "last_name", "email", "message", *GIFT_AID_FIELDS)
+    amount = {field: key for field, key in problems.items() if field not in order}
+    return amount | {field: problems[field] for field in order if field in problems}
 
 
 def _clean(value: object, *, lines: bool = False) -> str:

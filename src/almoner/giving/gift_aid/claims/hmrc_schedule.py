@@ -9,13 +9,14 @@ together on a line of up to 1,000 pounds, without a name: so HMRC's page of 2013
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
 from almoner.giving.gift_aid.claims.domain import AccountingYearEnd, ClaimableDonation, ExcludedDonation, ScheduleEntry
+from almoner.giving.gift_aid.declarations import claimable
+from almoner.giving.gift_aid.declarations.claimable import DeclarerProblem
 from almoner.giving.gift_aid.declarations.domain import Declarer
 
 COLUMNS: Final = (
@@ -33,26 +34,18 @@ MAX_LINES: Final = 1000
 """Of one schedule."""
 MAX_AGGREGATED_DONATION: Final = 20_00
 MAX_AGGREGATED_LINE: Final = 1000_00
-OVERSEAS_POSTCODE: Final = "X"
 _TITLE: Final = 4
 _NAME: Final = 35
-_HOUSE: Final = 40
+_HOUSE: Final = claimable.MAX_HOUSE
 _AGGREGATED: Final = "Gifts of at most 20 pounds"
 _TITLES: Final = {"professor": "Prof", "reverend": "Rev", "doctor": "Dr", "captain": "Capt", "mister": "Mr"}
-_POSTCODE: Final = re.compile(
-    r"(GIR 0AA|[A-PR-UWYZ][A-HK-Y]?[0-9][0-9A-HJKMNPR-Y]? [0-9][ABD-HJLNP-UW-Z]{2})", re.ASCII
-)
-_ISLANDS: Final = ("JE", "GY", "IM")
-"""Jersey, Guernsey and Man have postcodes of the same form, and are not in the United Kingdom."""
-_HOME: Final = frozenset(
-    {
-        *("uk", "gb", "gbr", "united kingdom", "the united kingdom", "great britain", "britain"),
-        *("england", "scotland", "wales", "northern ireland"),
-        "united kingdom of great britain and northern ireland",
-    }
-)
-_FORMULA: Final = ("=", "+", "-", "@", "|", "%")
-"""How a cell begins that a spreadsheet would run. HMRC takes no apostrophe before it, so such a gift is left out."""
+_FIELDS: Final = {
+    "first_name": "the first name",
+    "last_name": "the last name",
+    "building_name_number": "the house name or number",
+    "postcode": "the postcode",
+    "country": "the country",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,50 +129,30 @@ def _find_line(
 
 def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """Who declared as HMRC takes it, or all that it would not take."""
-    problems: list[str] = []
-    first = _clean("first name", declarer.first_name or "", problems)
-    last = _clean("last name", declarer.last_name.replace("-", " "), problems)
-    house = _clean("house name or number", declarer.building_name_number, problems)
-    if not first:
-        problems.append("the first name is missing")
-    if not last:
-        problems.append("the last name is missing")
-    if len(last) > _NAME:
-        problems.append(f"the last name has more than {_NAME} characters")
-    postcode = _postcode(declarer)
-    if postcode is None:
-        problems.append("the postcode is not a UK postcode")
-    elif postcode == OVERSEAS_POSTCODE:
-        house = _overseas_house(declarer, house)
-    if len(house) > _HOUSE:
-        problems.append(f"the house name or number has more than {_HOUSE} characters")
+    found = claimable.declarer_problems(declarer)
+    # HMRC does without a title.
+    problems = [f"{_FIELDS[field]} {problem.sentence}" for field, problem in found.items() if field != "title"]
+    if found.get("title") is DeclarerProblem.SEVERAL_PEOPLE:
+        problems.insert(0, f"the title {DeclarerProblem.SEVERAL_PEOPLE.sentence}")
+    postcode = claimable.schedule_postcode(declarer)
     if problems or postcode is None:
         return None, tuple(problems)
-    return ScheduleDonor(_title(declarer.title), first if len(first) <= _NAME else first[0], last, house, postcode), ()
-
-
-def _clean(name: str, text: str, problems: list[str]) -> str:
-    cleaned = " ".join(text.split())
-    if cleaned.startswith(_FORMULA):
-        problems.append(f"the {name} begins with {cleaned[0]}, which a spreadsheet would treat as a formula")
-    return cleaned
+    first = " ".join((declarer.first_name or "").split())
+    house = " ".join(declarer.building_name_number.split())
+    return ScheduleDonor(
+        "" if "title" in found else _title(declarer.title),
+        first if len(first) <= _NAME else first[0],
+        claimable.schedule_name(declarer.last_name),
+        _overseas_house(declarer, house) if postcode == claimable.OVERSEAS_POSTCODE else house,
+        postcode,
+    ), ()
 
 
 def _title(text: str) -> str:
-    """HMRC does without a title: one that is too long is left blank."""
+    """One that is too long is left blank."""
     cleaned = " ".join(text.split()).rstrip(".")
     short = _TITLES.get(cleaned.casefold(), cleaned)
-    return short if len(short) <= _TITLE and not short.startswith(_FORMULA) else ""
-
-
-def _postcode(declarer: Declarer) -> str | None:
-    """``SW1Y 4JH``; X abroad; None for a home address without one."""
-    plain = "".join(declarer.postcode.split()).upper()
-    spaced = f"{plain[:-3]} {plain[-3:]}"
-    if _POSTCODE.fullmatch(spaced):
-        return OVERSEAS_POSTCODE if spaced.startswith(_ISLANDS) else spaced
-    country = " ".join(declarer.country.replace(".", "").split()).casefold()
-    return None if country in _HOME else OVERSEAS_POSTCODE
+    return short if len(short) <= _TITLE and not short.startswith(claimable.FORMULA) else ""
 
 
 def _overseas_house(declarer: Declarer, house: str) -> str:

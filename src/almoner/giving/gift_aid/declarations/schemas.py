@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import Field
 
+from almoner.giving.gift_aid.declarations import claimable
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Tx
@@ -18,7 +19,7 @@ class GiftAidIn(RequestBody):
     """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
 
     title: Line
-    first_name: Line | None = None
+    first_name: Line
     last_name: Line
     building_name_number: Line
     road_name: Line
@@ -36,7 +37,7 @@ class GiftAidIn(RequestBody):
     @property
     def declarer(self) -> Declarer:
         """Who declares."""
-        return Declarer(
+        typed = Declarer(
             self.title,
             self.first_name,
             self.last_name,
@@ -46,6 +47,7 @@ class GiftAidIn(RequestBody):
             self.country,
             self.postcode,
         )
+        return claimable.tidy_declarer(typed)
 
 
 class GiftAidOut(ResponseRecord, object_name="gift_aid"):

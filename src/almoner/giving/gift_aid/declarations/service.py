@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.users import service as users
-from almoner.giving.gift_aid.declarations import domain, store
+from almoner.giving.gift_aid.declarations import claimable, domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+
+_ON_THE_WIRE: Final = {
+    "first_name": "firstName",
+    "last_name": "lastName",
+    "building_name_number": "buildingNameNumber",
+}
 
 
 async def create_declaration(
@@ -27,10 +34,12 @@ async def create_declaration(
 
     ``user_id`` as sent. ``trusted``: by a secret key. With a publishable one the user counts only while one of its
     donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
-    is. Raises UserNotFound, IncorrectParams.
+    is. Raises UserNotFound, IncorrectParams: also for what no claim could take.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
-    if found := domain.period_problems(begins, covers_to, tx.now):
+    problems = claimable.declarer_problems(declarer)
+    wrong = [f"body.{_ON_THE_WIRE.get(field, field)} {problem.sentence}" for field, problem in problems.items()]
+    if found := [*wrong, *domain.period_problems(begins, covers_to, tx.now)]:
         raise IncorrectParams(*found)
     whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
     made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
