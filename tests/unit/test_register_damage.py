@@ -293,15 +293,43 @@ def test_a_row_that_is_too_long_or_too_short_is_known_by_its_number(register: st
             assert [case.key(bad.number) for bad in reading.bad] == [case.key(good.number)], register
 
 
+def name_column(case: Case) -> str:
+    return next(column for column in case.columns if column.lower() in _NAMES)
+
+
 @pytest.mark.parametrize("register", ["acnc", "oscr", "ccni", "rna", "mapped", "nzcs"])
 def test_a_name_stands_on_one_line(register: str) -> None:
     case = CASES[register]
-    name = next(column for column in case.columns if column.lower() in _NAMES)
-    reading = case.read(case.changed(name, "Invented\r\nHarbour \n Trust"))
+    reading = case.read(case.changed(name_column(case), "Invented\r\nHarbour \n Trust"))
     assert [entry.name for entry in reading.entries] == ["Invented Harbour Trust"]
 
 
-_NAMES = ("charity_legal_name", "charity name", "titre", "organisation name", "name")
+@pytest.mark.parametrize("register", CASES)
+def test_every_reader_tidies_names_alike(register: str) -> None:
+    """Controls, blanks of every kind, what nobody sees, and signs as web pages write them."""
+    case = CASES[register]
+    name = name_column(case)
+    given = {
+        "Friends &AMP; Families": "Friends & Families",
+        "CAF&Eacute; &amp;amp; M&OUML;WE": "CAF\u00c9 & M\u00d6WE",
+        "Saint Mary&#39;s &#X26; St&#8217;s": "Saint Mary's & St\u2019s",
+        "Rock &roll; Fund": "Rock &roll; Fund",
+        "\u00a0Harbour\u2003 \u3000Trust\u00a0": "Harbour Trust",
+        "Har\u00adbour\u200b \u202aTrust\u202c\ufeff": "Harbour Trust",
+        "Har\x07bour\x7f Trust\x01": "Harbour Trust",
+        "Cafe\u0301 Trust": "Caf\u00e9 Trust",
+    }
+    for written, meant in given.items():
+        text = written
+        if register == "anbi":  # XML writes the sign for the sign itself, and holds no controls
+            text = "".join(sign for sign in written if sign >= " ").replace("&", "&amp;")
+        reading = case.read(case.changed(name, text))
+        assert [entry.name for entry in reading.entries] == [meant], written
+
+
+_NAMES = (
+    "charity_legal_name", "charity name", "charity_name", "titre", "organisation name", "name", "naam", "legal name",
+)  # fmt: skip
 
 
 def test_a_workbook() -> None:
@@ -310,7 +338,13 @@ def test_a_workbook() -> None:
     damages = [(column, text) for column in columns for text in UNREADABLE.values() if "\0" not in text]
     rows = [{"Registered Charity Number": 20000001 + nth, column: text} for nth, (column, text) in enumerate(damages)]
     odd = {**USUAL, "Registered Charity Number": "N/A"}
-    reading = read(REGISTER_SOURCES["cri"], File(workbook([*rows, odd]), "register.xlsx"))
+    untidy = {
+        "Registered Charity Number": 20999999,
+        "Registered Charity Name": "Har\u200bbour &AMP; \nQuay\u00a0 Trust",
+    }
+    reading = read(REGISTER_SOURCES["cri"], File(workbook([*rows, untidy, odd]), "register.xlsx"))
+    tidied = reading.entries.pop()
+    assert (tidied.number, tidied.name) == ("20999999", "Harbour & Quay Trust")
     seen = {entry.number for entry in reading.entries} | {bad.number for bad in reading.bad}
     assert seen == {*(str(20000001 + nth) for nth in range(len(damages))), None}
     assert all(entry.active for entry in reading.entries)

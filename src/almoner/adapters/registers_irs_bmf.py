@@ -98,7 +98,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
         if len(fields) == width:
             values = pick(fields)
             facts = dict(compress(zip(columns, values, strict=True), values))
-            if not line.isascii() or "\x00" in line or not _NOTHING.isdisjoint(values):
+            if not line.isascii() or _is_odd(line) or not _NOTHING.isdisjoint(values):
                 facts = {column: text for column, text in reading.read_texts(facts).items() if text}
             made = _entry(facts, reading)
             if isinstance(made, RegisterEntry):
@@ -119,6 +119,11 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
     if nth == 1:
         raise ImportRefused(f"{file.name} holds a header and no rows: fetch it again")
+
+
+def _is_odd(line: str) -> bool:
+    """Whether it holds controls, or signs as web pages write them."""
+    return not line.rstrip("\r\n").isprintable() or ("&" in line and ";" in line)
 
 
 def _fields(line: str) -> list[str]:

@@ -1,9 +1,11 @@
 """What registers write in many ways, read in one: days, websites, names, address lines without persons."""
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from html.entities import html5
 from typing import Final, TypeVar
 
 from almoner.kit.text import clean_line
@@ -26,6 +28,7 @@ _MONTHS: Final = {
     for length in (3, len(name))
 }
 _AMOUNT: Final = re.compile(r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII)
+_ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NOTHING: Final = frozenset(("", "-", "--", ".", "?", "n/a", "nan", "nil", "none", "null", "#n/a", "(null)", "\\n"))
 """What is written for nothing."""
 _DAY_LIKE: Final = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}", re.ASCII)
@@ -117,10 +120,24 @@ def parse_amount(text: str) -> int | None:
 
 
 def clean_text(text: str) -> str:
-    """A text on one line, without blanks around it and doubled ones, nor what nobody sees; NUL stays, to be refused."""
-    if text.isascii():
+    """A text on one line, without blanks around it and doubled ones, nor what nobody sees; NUL stays, to be refused.
+
+    What web pages write for a sign is that sign, in whatever case the register writes: ``FRIENDS &AMP; FAMILIES``.
+    """
+    if "&" in text:
+        text = _ENTITY.sub(_decode_entity, _ENTITY.sub(_decode_entity, text))  # many were written for twice
+    if text.isascii() and text.isprintable():
         return " ".join(text.split())
     return "\x00".join(map(clean_line, text.split("\x00")))
+
+
+def _decode_entity(found: re.Match[str]) -> str:
+    name = found[1]
+    if name.startswith("#"):
+        return html.unescape(found[0].lower())
+    if (sign := html5.get(f"{name};")) is None and (sign := html5.get(f"{name.lower()};")) is not None:
+        return sign.upper()
+    return sign or found[0]
 
 
 def has_invalid_characters(text: str) -> bool:
@@ -177,7 +194,7 @@ class ValueReader:
 
     def read_text(self, column: str, text: str) -> str:
         """One value, as ``texts``."""
-        if not text.isascii() or " " in text or not text.isprintable():
+        if "&" in text or " " in text or not text.isascii() or not text.isprintable():
             text = clean_text(text)
         if text and (has_invalid_characters(text) or is_placeholder(text)):
             self.report_unreadable_value(column, text)
