@@ -132,7 +132,7 @@ async def explain(alone: Service, gap: StatementGap, note: str) -> None:
 
 async def test_m7_exports_of_overlapping_days_bring_each_line_once(alone: Service, tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
-    columns = '[columns]\nday = "Day"\namount = "Amount"\nreference = "Id"\n'
+    columns = '[columns]\nday = { column = "Day", format = "%Y-%m-%d" }\namount = "Amount"\nreference = "Id"\n'
     mapping.write_text(f'account = "NL91 ABNA 0417 1643 00"\ncurrency = "EUR"\n{columns}')
     rows = [f"2026-03-{day:02},{day}.00,B{day}" for day in range(1, 29)]
     for first, last, new in ((5, 15, 11), (1, 10, 4), (12, 28, 13), (5, 15, 0), (1, 28, 0)):

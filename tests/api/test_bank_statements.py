@@ -94,7 +94,7 @@ async def test_m7_a_statement_of_ours_is_believed_however_the_account_is_written
 
 async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
-    columns = '[columns]\nday = "Day"\namount = "Amount"\nreference = "Id"\n'
+    columns = '[columns]\nday = { column = "Day", format = "%Y-%m-%d" }\namount = "Amount"\nreference = "Id"\n'
     content = b"Day,Amount,Id\n2026-03-02,5.00,B1\n"
     mapping.write_text(f'account = "Main account"\ncurrency = "EUR"\n{columns}')
     ours = bank.all_own(tmp_path)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from almoner.adapters.registers_mapped import MappedReader
-from almoner.adapters.registers_mapping import ENCODINGS, MEMBERS, RegisterMapping, load_mapping, parse_mapping
+from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping, load_mapping, parse_mapping
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registries.domain import DeclaredRegistry
+from almoner.platform.files.mappings import ENCODINGS
 from tests.support.register_files import File, Reading, read
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from almoner.adapters.registers_mapping import MEMBERS, ColumnMapping, RegisterMapping
+from almoner.adapters.registers_mapping import MEMBERS, RegisterMapping
 from almoner.adapters.registers_tables import Decode, DelimitedTable, decode_utf8_or_1252, decoder_of, read_lines
 from almoner.adapters.registers_values import (
     ValueReader,
@@ -22,6 +22,7 @@ from almoner.adapters.title_case import join_name_lines
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registers.ports import SourceFile, SourceRow
 from almoner.nonprofits.registries.domain import check_identifier
+from almoner.platform.files.mappings import ColumnMapping
 
 _Value = str | list[str]
 _OLDEST: Final = 1000

@@ -49,7 +49,7 @@ async def import_statement(
         typer.Argument(
             exists=True,
             dir_okay=False,
-            help="A camt.053 file, or a CSV file with --mapping. Can be packed (zip, gzip, tar).",
+            help="A camt.053 or MT940 file, or a CSV file with --mapping. Can be packed (zip, gzip, tar).",
         ),
     ],
     mapping: Annotated[Path | None, typer.Option(help="TOML file that maps the columns of the CSV file.")] = None,

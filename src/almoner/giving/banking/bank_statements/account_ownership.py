@@ -9,6 +9,8 @@ from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 
+_SHORTEST: Final = 6
+"""A shorter number may be the end of another one by chance."""
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
@@ -39,9 +41,21 @@ def _find_own_account(statement: Statement, own: Mapping[str, OwnAccount]) -> Ow
     known = own.get(statement.currency)
     if known is None:
         return None
-    numbers = known.numbers
-    return (
-        known
-        if normalise_account_number(statement.account) in {numbers.account, f"{numbers.bank or ''}{numbers.account}"}
-        else None
-    )
+    numbers, stated = known.numbers, normalise_account_number(statement.account)
+    if stated in {numbers.account, f"{numbers.bank or ''}{numbers.account}"}:
+        return known
+    return known if numbers.scheme == "iban" and _is_domestic_form(numbers.account, statement.account) else None
+
+
+def _is_domestic_form(iban: str, stated: str) -> bool:
+    """Whether a number is that in the IBAN, as in MT940: the account, mostly with the bank's number before a slash.
+
+    A name or BIC of the bank instead of its number says nothing. Zeros before the account may be missing.
+    """
+    *before, account = [normalise_account_number(part) for part in stated.split("/") if part.strip()] or [""]
+    digits = account.lstrip("0")
+    if len(digits) < _SHORTEST or not iban.endswith(digits):
+        return False
+    bank = "".join(part for part in before if part.isdigit())
+    left = iban[4:].removesuffix(digits)
+    return (left.startswith(bank) and not left[len(bank) :].strip("0")) if bank else True

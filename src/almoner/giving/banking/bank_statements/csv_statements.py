@@ -1,105 +1,237 @@
-"""Statements as CSV: any bank's columns, by a mapping that names ours (docs/runbooks/bank.md)."""
+"""Statements as CSV: any bank's columns, by a mapping that names ours (``csv_mapping``).
 
+Lines before the heading, sums behind the last row and rows that are not booked are passed over; a row that cannot be
+read is kept with the reason, and keeps no other one out.
+"""
+
+import codecs
 import csv
 import io
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from almoner.giving.banking.bank_statements.domain import MAX_REMITTANCE_TEXT, BankMovement, Statement, StatementError
+from almoner.giving.banking.bank_statements import csv_mapping, movements
+from almoner.giving.banking.bank_statements.csv_mapping import StatementMapping
+from almoner.giving.banking.bank_statements.domain import BankMovement, Statement, StatementError
 from almoner.kit.money import EXPONENTS, MAX_MINOR
+from almoner.platform.files.mappings import ColumnMapping
 
-_COLUMNS: Final = ("day", "amount", "reference", "end_to_end_id", "counterparty", "words")
-_NEEDED: Final = ("day", "amount", "reference")
-_KNOWN: Final = {"account", "currency", "delimiter", "decimal", "day_form", "columns"}
-_REPORTED: Final = 200
-_GROUPS: Final = " \u00a0\u202f'\u2019"
+_GROUPS: Final = " \u00a0\u2009\u202f'\u2019"
 """How banks group thousands, beside the comma or the point that is not their decimal sign."""
-_FORM: Final = "[+-]?(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]+))?"
+_FORM: Final = "(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]*))?"
+_MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d]")
+_MONEY_SIGN: Final = re.compile(r"^(?:[A-Z]{3}|[€$£¥])\s*|\s*(?:[A-Z]{3}|[€$£¥]|zł|kr\.?|Kč|Ft|lei)$")
+_SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
+"""What a spreadsheet makes of a long number: no reference any more."""
+_HEADINGS: Final = 30
+_SHOWN: Final = 60
+
+
+class _Unreadable(Exception):
+    """Of one row; the message says why."""
 
 
 def parse_statement(content: bytes, mapping: Path) -> list[Statement]:
-    """The statement of a file. Raises StatementRefused with every problem of the mapping, or of the file."""
-    form = _load_mapping(mapping)
-    try:
-        text = content.decode("utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=form["delimiter"], strict=True))
-    except UnicodeDecodeError as error:
-        raise StatementError("the file is not UTF-8") from error
-    except csv.Error as error:
-        raise StatementError(f"the file is not valid CSV: {error}") from error
-    columns = form["columns"]
-    if missing := [name for name in columns.values() if rows and name not in rows[0]]:
-        raise StatementError(f"the file has no column {', '.join(missing)}")
-    found: list[str] = []
-    movements = [_movement(number, row, form, found) for number, row in enumerate(rows, 2)]
-    if found:
-        rest = f"\nand {len(found) - _REPORTED:,} more" if len(found) > _REPORTED else ""
-        raise StatementError("\n".join(found[:_REPORTED]) + rest)
+    """The statements of a file, one for each account. Raises StatementRefused when the mapping does not fit it."""
+    form = csv_mapping.load_mapping(mapping)
     digest = sha256(content).hexdigest()
-    stored = tuple(one for one in movements if one is not None)
-    return [Statement(form["account"], digest[:16], form["currency"], None, None, digest, stored, export=True)]
+    found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
+    for number, row in _rows(content, form):
+        if (where := _where(row, form)) is None:
+            continue
+        moved, rejected = found.setdefault(where, ([], []))
+        try:
+            if one := _movement(row, form, where[1]):
+                moved.append(one)
+        except _Unreadable as why:
+            rejected.append(f"line {number}: {why}")
+    return [
+        Statement(
+            account=account,
+            reference=digest[:16],
+            currency=currency,
+            opening_minor=None,
+            closing_minor=None,
+            sha256=digest,
+            movements=tuple(moved),
+            export=True,
+            form="csv",
+            rejected=tuple(rejected),
+        )
+        for (account, currency), (moved, rejected) in found.items()
+    ]
 
 
-def _load_mapping(mapping: Path) -> dict[str, Any]:
+def _decoded(content: bytes, encoding: str) -> str:
+    """The text; a mark of its encoding at its beginning is believed before the mapping."""
+    for mark, stated in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
+        if content.startswith(mark):
+            return content[len(mark) :].decode(stated, "replace")
+    if encoding == "utf-8-or-windows-1252":
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return content.decode("cp1252", "replace")
     try:
-        form = tomllib.loads(mapping.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StatementError(f"{mapping} cannot be read: {error}") from error
-    columns = form.get("columns")
-    found = [f"{name} is not one of {', '.join(sorted(_KNOWN))}" for name in form.keys() - _KNOWN]
-    if not isinstance(columns, dict):
-        columns, found = {}, [*found, "[columns] is required"]
-    found += [f"columns.{name} is not one of {', '.join(_COLUMNS)}" for name in columns.keys() - set(_COLUMNS)]
-    found += [f"columns.{name} is required" for name in _NEEDED if name not in columns]
-    found += [f"{name} is required" for name in ("account", "currency") if not form.get(name)]
-    if form.get("currency") and form["currency"] not in EXPONENTS:
-        found.append("currency is not an active ISO 4217 currency")
-    if form.get("decimal", ".") not in {".", ","}:
-        found.append("decimal must be . or ,")
-    if len(str(form.get("delimiter", ","))) != 1:
-        found.append("delimiter must be one character")
-    if found:
-        raise StatementError(f"{mapping}: " + "; ".join(found))
-    return {"delimiter": ",", "decimal": ".", "day_form": "%Y-%m-%d", **form}
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise StatementError(f"the file is not {encoding}: see file.encoding in the mapping") from error
 
 
-def _movement(number: int, row: Mapping[str, str], form: Mapping[str, Any], found: list[str]) -> BankMovement | None:
-    given = {name: (row.get(column) or "").strip() for name, column in form["columns"].items()}
-    day, minor = _day(given["day"], form["day_form"]), _minor(given["amount"], form)
-    problems = [] if day else [f"line {number}: {given['day']!r} is not a date in the format {form['day_form']}"]
-    if minor is None:
-        problems.append(f"line {number}: {given['amount']!r} is not a valid amount in {form['currency']}")
-    if not given["reference"]:
-        problems.append(f"line {number}: the bank's reference is missing")
-    found += problems
-    if day is None or minor is None or problems:
-        return None
-    words = given.get("words", "")[:MAX_REMITTANCE_TEXT] or None
-    other = given.get("counterparty", "")[:140] or None
-    named = given.get("end_to_end_id", "")[:35] or None
-    return BankMovement(day, minor, form["currency"], given["reference"][:140], named, other, words, None)
-
-
-def _day(text: str, form: str) -> date | None:
+def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The rows below the heading, by the names of their columns, each with its line."""
+    text = _decoded(content, form.encoding).replace("\x00", "")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[form.skip :]
+    reader = csv.reader(
+        io.StringIO("\n".join(lines), newline=""),
+        delimiter=form.delimiter,
+        quotechar=form.quote or None,
+        quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
+    )
+    names: dict[str, int] | None = {} if form.header else None
+    passed: list[str] = []
     try:
-        return datetime.strptime(text, form).replace(tzinfo=UTC).date()
-    except ValueError:
+        for fields in reader:
+            number = reader.line_num + form.skip
+            cells = [" ".join(cell.split()) for cell in fields]
+            if names is None:  # no heading: by number
+                yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
+            elif names:
+                yield number, {name: cells[at] for name, at in names.items() if at < len(cells)}
+            elif (named := _named(cells)).keys() >= set(form.names):
+                names = named
+            else:
+                passed += cells
+                if number - form.skip > _HEADINGS:
+                    break
+    except csv.Error as error:
+        raise StatementError(f"the file is not valid CSV near line {reader.line_num + form.skip}") from error
+    if names is not None and not names:
+        missing = [name for name in form.names if name not in passed] or form.names
+        raise StatementError(f"the file has no column {', '.join(missing)}")
+
+
+def _named(cells: Sequence[str]) -> dict[str, int]:
+    """The columns of a heading: the second one of a name is ``name (2)``, one without a name has its number."""
+    found: dict[str, int] = {}
+    for at, cell in enumerate(cells):
+        stated = name = cell or f"{at + 1}"
+        rank = 1
+        while name in found:
+            rank += 1
+            name = f"{stated} ({rank})"
+        found[name] = at
+    return found
+
+
+def _text(row: Mapping[str, str], form: StatementMapping, name: str) -> str:
+    if (taking := form.columns.get(name)) is None:
+        return ""
+    text = taking.join.join(cell for column in taking.columns if (cell := row.get(column, "").strip()))
+    for mark in taking.remove:
+        text = text.replace(mark, "")
+    return text
+
+
+def _where(row: Mapping[str, str], form: StatementMapping) -> tuple[str, str] | None:
+    """The account and the currency of a row; None of one that is no movement, or not booked, or not in the currency."""
+    if not any(one.isdigit() for one in _text(row, form, "day")):
         return None
+    if (booked := form.columns.get("booked")) and _flag(_text(row, form, "booked"), booked) is False:
+        return None
+    currency = (_text(row, form, "currency") or form.currency).upper()
+    if form.currency and currency != form.currency:
+        return None
+    return _text(row, form, "account").strip("'") or form.account, currency
 
 
-def _minor(text: str, form: Mapping[str, Any]) -> int | None:
-    """None unless thousands are grouped by three, or not at all: the sign of another bank would move the point."""
-    decimal: str = form["decimal"]
+def _flag(text: str, taking: ColumnMapping) -> bool | None:
+    folded = text.casefold()
+    if folded in taking.yes:
+        return True
+    return False if folded in taking.no or not taking.no else None
+
+
+def _movement(row: Mapping[str, str], form: StatementMapping, currency: str) -> BankMovement | None:
+    if currency not in EXPONENTS:
+        raise _Unreadable(f"{currency[:_SHOWN]!r} is not an ISO 4217 currency")
+    stated = _text(row, form, "day")
+    if (day := _day(stated, form.columns["day"])) is None:
+        formats = " or ".join(form.columns["day"].formats)
+        raise _Unreadable(f"{stated[:_SHOWN]!r} is not a date in the format {formats}")
+    minor = _amount(row, form, currency)
+    if minor == 0:
+        return None
+    reference = _text(row, form, "reference")
+    return movements.new_movement(
+        booked_on=day,
+        minor=minor,
+        currency=currency,
+        reference=None if _SPREADSHEET.fullmatch(reference) else reference,
+        end_to_end_id=_text(row, form, "end_to_end_id"),
+        counterparty=_text(row, form, "counterparty"),
+        texts=[_text(row, form, "words")],
+        return_reason=None,
+    )
+
+
+def _amount(row: Mapping[str, str], form: StatementMapping, currency: str) -> int:
+    """What came, below zero when it left: of a column with its sign, of one beside its sign, or of two columns."""
+    if "amount" not in form.columns:
+        debit, credit = (_minor(_text(row, form, name), form.decimal, currency) for name in ("debit", "credit"))
+        if debit and credit:
+            raise _Unreadable("it has a debit and a credit")
+        return credit - abs(debit)
+    minor = _minor(_text(row, form, "amount"), form.decimal, currency, empty=False)
+    if (incoming := form.columns.get("incoming")) is None:
+        return minor
+    way = _flag(stated := _text(row, form, "incoming"), incoming)
+    if way is None:
+        raise _Unreadable(f"{stated[:_SHOWN]!r} does not say whether it came or left")
+    return minor if way else -minor
+
+
+def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int:
+    """An amount in minor units. Thousands are grouped by three, or not at all: another sign would move the point."""
+    if not text and empty:
+        return 0
+    plain = _MONEY_SIGN.sub("", _MINUS.sub("-", text)).strip()
+    sign = 1
+    if plain.startswith("(") and plain.endswith(")"):
+        sign, plain = -1, plain[1:-1].strip()
+    elif plain[:1] in ("-", "+"):
+        sign, plain = (-1 if plain[0] == "-" else 1), plain[1:].strip()
+    elif plain[-1:] in ("-", "+"):
+        sign, plain = (-1 if plain[-1] == "-" else 1), plain[:-1].strip()
     groups = _GROUPS + ("," if decimal == "." else ".")
-    exponent = EXPONENTS[form["currency"]]
-    found = re.fullmatch(_FORM.format(groups=re.escape(groups), decimal=re.escape(decimal)), text)
-    if found is None or len(found[2] or "") > max(exponent, 2):
-        return None
-    minor = Decimal(re.sub(f"[{re.escape(groups)}]", "", text).replace(decimal, ".")).scaleb(exponent)
-    return int(minor) if minor == int(minor) and abs(minor) <= MAX_MINOR else None
+    exponent = EXPONENTS[currency]
+    found = re.fullmatch(_FORM.format(groups=re.escape(groups), decimal=re.escape(decimal)), plain, re.ASCII)
+    if (
+        found is not None
+        and len((found[2] or "").rstrip("0")) <= max(exponent, 0)
+        and len(found[2] or "") <= max(exponent, 2)
+    ):
+        value = Decimal(re.sub(f"[{re.escape(groups)}]", "", plain).replace(decimal, ".") or "0").scaleb(exponent)
+        if value == int(value) and abs(value) <= MAX_MINOR:
+            return sign * int(value)
+    raise _Unreadable(f"{text[:_SHOWN]!r} is not a valid amount in {currency}")
+
+
+def _day(text: str, taking: ColumnMapping) -> date | None:
+    """A day in one of the formats, with or without a time behind it."""
+    for tried in dict.fromkeys((text, text.split(" ")[0], text.split("T")[0])):
+        for form in taking.formats:
+            try:
+                return datetime.strptime(tried, form).replace(tzinfo=UTC).date()
+            except ValueError:
+                continue
+    return None

@@ -19,6 +19,7 @@ from almoner.giving.banking.bank_statements import (
     csv_statements,
     domain,
     donor_transfers,
+    mt940,
     packed_files,
     store,
     store_gaps,
@@ -73,8 +74,8 @@ def parse_file(
 ) -> tuple[list[Statement], list[str]]:
     """The statements of a file, and all that is wrong with it: with single lines, statements, or files in an archive.
 
-    camt.053, or CSV by a mapping; packed or not. Raises StatementRefused when there is no statement to import. ``own``:
-    our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
+    camt.053, MT940, or CSV by a mapping; packed or not. Raises StatementRefused when there is no statement to import.
+    ``own``: our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
     """
     wrong: list[str] = []
     found: list[Statement] = []
@@ -103,8 +104,12 @@ def parse_file(
 def _parse_one(content: bytes, mapping: Path | None) -> tuple[list[Statement], list[str]]:
     if mapping is not None:
         return csv_statements.parse_statement(content, mapping), []
+    if mt940.is_mt940(content):
+        return mt940.parse_statements(content)
     if not content.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
-        raise StatementError("This is not a bank statement: it is no XML. If it is a CSV file, use --mapping")
+        raise StatementError(
+            "This is not a bank statement: it is neither XML nor MT940. If it is a CSV file, use --mapping"
+        )
     from almoner.giving.banking.bank_statements import camt  # on first use: a large library
 
     return camt.parse_statements(content)

@@ -1,0 +1,265 @@
+"""MT940: statements in SWIFT's older form, in the dialects that banks write. What cannot be read keeps no other out.
+
+Fields are found by their tags at the beginning of a line; field 61 is read by position up to the amount, which banks
+agree on, and by its marks from there. Field 86 has a dialect for each bank (``mt940_details``).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from hashlib import sha256
+from typing import Final
+
+from almoner.giving.banking.bank_statements import movements, mt940_details
+from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, Statement, StatementError
+from almoner.kit.money import EXPONENTS
+
+_TAGS: Final = frozenset("20 21 25 25P 28 28C 60F 60M 61 62F 62M 64 65 86 NS 13 13D 34F 90C 90D".split())
+_FIELD: Final = re.compile(r":(\d{2}[A-Z]?|NS):(.*)", re.ASCII)
+_LONE_COLON: Final = re.compile(r"\n:[ \t]*\n(?=\d{2}[A-Z]?:)", re.ASCII)
+_LOOKS_SO: Final = re.compile(rb"^[ \t]*(?:\{1:[^\r\n]*)?:?(?:20|25|60F|61|940):", re.MULTILINE)
+_SNIFFED: Final = 4096
+_BALANCE: Final = re.compile(r"\s*([CD])(\d{6})([A-Z]{3})?\s*([\d.]+(?:,\d*)?)", re.ASCII)
+_ENTRY: Final = re.compile(
+    r"(?P<value>\d{6})(?P<booked>\d{4}| {4})?\s*(?P<kind>[RE])?(?P<way>[CD])[A-Z]?\s*(?P<amount>[\d.]+(?:,\d*)?)"
+    r"(?P<rest>.*)",
+    re.ASCII | re.DOTALL,
+)
+_TYPE: Final = re.compile(r"[NFS][A-Z0-9 ]{3}", re.ASCII)
+_LONG_NUMBER: Final = re.compile(r"[0-9A-Z]{16,35}", re.ASCII)
+_NUMBER: Final = re.compile(r"0*(\d+)(?:\s*/\s*0*(\d+))?", re.ASCII)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Field 61 with what follows it."""
+
+    text: str
+    details: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Message:
+    """One statement's fields. ``interim``: of a report of the day (MT942)."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    entries: list[_Entry] = field(default_factory=list)
+    is_closed: bool = False
+
+
+class _Unreadable(Exception):
+    """Of one entry; the message says why."""
+
+
+def is_mt940(content: bytes) -> bool:
+    """Whether a file looks like MT940."""
+    return _LOOKS_SO.search(content[:_SNIFFED].lstrip(b"\xef\xbb\xbf\x01")) is not None
+
+
+def parse_statements(content: bytes) -> tuple[list[Statement], list[str]]:
+    """The statements of a file, and what is wrong with others of it. Raises StatementRefused."""
+    messages = list(_messages(_decoded(content)))
+    if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
+        raise StatementError(
+            "This is not a bank statement but a report of the day (MT942), whose entries may still change. Ask the "
+            "bank for statements, MT940."
+        )
+    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[Statement]()
+    for one in messages:
+        problems: list[str] = []
+        if statement := _statement(one, digest, problems):
+            found.append(statement)
+        name = f"{one.fields.get('25', '').strip() or 'no account'}, {one.fields.get('28C', '').strip() or 'no number'}"
+        wrong += [f"{name}: {problem}" for problem in problems]
+    return found, wrong
+
+
+def _decoded(content: bytes) -> str:
+    """No file says its encoding: UTF-8 if it is that, else what most banks have used."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    return _LONE_COLON.sub("\n:", text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", ""))
+
+
+def _messages(text: str) -> Iterator[_Message]:
+    """The statements, each from its field 20; a line that begins like another field, but cannot be one, is none."""
+    message, last = _Message(), ""
+    for line in text.split("\n"):
+        found = _FIELD.match(line.lstrip("\x01"))
+        tag, value = (found[1], found[2]) if found else ("", "")
+        if tag == "20" or (tag == "61" and message.is_closed):
+            if message.fields or message.entries:
+                yield message
+            message = _Message()
+        if tag in _TAGS and not (tag in ("25", "28", "28C", "60F", "60M") and _known(tag) in message.fields):
+            last = _add_field(message, tag, value)
+        elif last and not (message.is_closed and not found and line.strip().startswith("-")):
+            _continue_field(message, last, line)
+    if message.fields or message.entries:
+        yield message
+
+
+def _known(tag: str) -> str:
+    """The name under which a field is kept, whichever of its forms a bank writes."""
+    return {"28": "28C", "60M": "60F", "62M": "62F", "25P": "25"}.get(tag, tag)
+
+
+def _add_field(message: _Message, tag: str, value: str) -> str:
+    if tag == "61":
+        message.entries.append(_Entry(value))
+    elif tag in ("86", "NS"):
+        if message.entries and not message.is_closed:
+            message.entries[-1].details.append(value if tag == "86" else f":NS:{value}")
+    else:
+        message.fields[_known(tag)] = value
+        message.is_closed = message.is_closed or tag in ("62F", "62M")
+    return tag
+
+
+def _continue_field(message: _Message, tag: str, line: str) -> None:
+    if tag == "61":
+        message.entries[-1].text += f"\n{line}"
+    elif tag in ("86", "NS") and message.entries and not message.is_closed and message.entries[-1].details:
+        message.entries[-1].details[-1] += f"\n{line}"
+
+
+def _statement(one: _Message, digest: str, problems: list[str]) -> Statement | None:
+    opening, closing = (_BALANCE.match(one.fields.get(tag, "")) for tag in ("60F", "62F"))
+    stated = next((some[3] for some in (opening, closing) if some is not None and some[3]), "")
+    account = _account(one.fields.get("25", ""), stated)
+    if not account:
+        problems.append("it has no account number")
+    if stated not in EXPONENTS:
+        problems.append("it has no ISO 4217 currency")
+    if problems:
+        return None
+    first, last = [_signed(some, stated, problems) for some in (opening, closing)]
+    ended = _day(closing[2]) if closing else None
+    reading = _EntryReader(stated)
+    found = [moved for rank, entry in enumerate(one.entries, 1) for moved in reading.read(entry, rank)]
+    number = _NUMBER.match(one.fields.get("28C", "").strip())
+    name = "/".join(part for part in number.groups() if part) if number and number[1] != "0" else ""
+    if problems:
+        return None
+    return Statement(
+        account=account,
+        reference=movements.shortened(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
+        currency=stated,
+        opening_minor=first,
+        closing_minor=last,
+        sha256=digest,
+        movements=tuple(found),
+        ends_on=ended,
+        sequence=name or None,
+        form="mt940",
+        rejected=tuple(reading.rejected),
+    )
+
+
+def _account(stated: str, currency: str) -> str:
+    """An account number, without the currency that some banks write behind it."""
+    account = stated.strip().strip("/")
+    for end in (f"/{currency}", currency):
+        if currency and account.endswith(end) and len(account) > len(end):
+            return account.removesuffix(end).strip()
+    return account
+
+
+def _signed(balance: re.Match[str] | None, currency: str, problems: list[str]) -> int | None:
+    if balance is None:
+        return None
+    minor = _minor(balance[4], currency)
+    if isinstance(minor, str):
+        problems.append(f"a balance: {minor}")
+        return None
+    return minor if balance[1] == "C" else -minor
+
+
+def _minor(text: str, currency: str) -> int | str:
+    plain = text.replace(".", "").replace(",", ".") if "," in text else text
+    try:
+        value = Decimal(plain)
+    except InvalidOperation:
+        value = Decimal("nan")
+    return movements.minor_units(value, currency, f"{text[:40]} {currency}")
+
+
+def _day(text: str) -> date | None:
+    """A day of two digits each; of a 30 February, as some count interest by, the last day of the month."""
+    year, month, day = 2000 + int(text[:2]), int(text[2:4]), int(text[4:6])
+    if not 1 <= month <= 12 or not 1 <= day <= 31:
+        return None
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return min(date(year, month, 1) + timedelta(days=day - 1), following - timedelta(days=1))
+
+
+class _EntryReader:
+    """Reads the entries of a statement; what cannot be read is kept with the reason."""
+
+    def __init__(self, currency: str) -> None:
+        self._currency = currency
+        self.rejected: list[str] = []
+
+    def read(self, entry: _Entry, position: int) -> Sequence[BankMovement]:
+        """The movement of an entry: one, or none where no money has moved."""
+        try:
+            return self._movement(entry)
+        except _Unreadable as why:
+            self.rejected.append(f"entry {position}: {why}")
+            return ()
+
+    def _movement(self, entry: _Entry) -> Sequence[BankMovement]:
+        found = _ENTRY.match(entry.text.strip())
+        if found is None:
+            raise _Unreadable(f"{' '.join(entry.text.split())[:60]} is no entry (field 61)")
+        minor = _minor(found["amount"], self._currency)
+        if isinstance(minor, str):
+            raise _Unreadable(minor)
+        if minor == 0 or found["kind"] == "E":  # told beside, or expected
+            return ()
+        sign = 1 if found["way"] == "C" else -1
+        customer, bank, more = _references(found["rest"])
+        customer, _, beside = (customer or "").partition("  ")  # one bank writes the name there
+        details = mt940_details.parse_details(entry.details, came=sign > 0)
+        return [
+            movements.new_movement(
+                booked_on=_booking_day(found["value"], found["booked"]),
+                minor=-sign * minor if found["kind"] == "R" else sign * minor,
+                currency=self._currency,
+                reference=bank,
+                end_to_end_id=details.end_to_end_id,
+                counterparty=details.name or beside,
+                texts=[*details.texts, *(one for one in (customer, beside, more) if one)],
+                return_reason=details.return_reason,
+                reversal=found["kind"] == "R",
+            )
+        ]
+
+
+def _booking_day(value: str, booked: str | None) -> date:
+    """The booking date, whose year is that which is nearest to the value date; else the value date."""
+    valued = _day(value)
+    if valued is None:
+        raise _Unreadable(f"{value} is no date")
+    if booked is None or not booked.strip():
+        return valued
+    near = [_day(f"{(valued.year + by) % 100:02}{booked}") for by in (-1, 0, 1)]
+    days = [day for day in near if day is not None]
+    return min(days, key=lambda day: abs(day - valued)) if days else valued
+
+
+def _references(rest: str) -> tuple[str | None, str | None, str]:
+    """What follows the amount: the customer's reference, the bank's, and more text."""
+    first, _, more = rest.lstrip().partition("\n")
+    if kind := _TYPE.match(first):
+        first = first[kind.end() :]
+    customer, _, bank = first.partition("//")
+    supplement = " ".join(more.split())
+    named = movements.reference_or_none(bank.partition("  ")[0])
+    if named is None and _LONG_NUMBER.fullmatch(supplement) and any(one.isdigit() for one in supplement):
+        named = supplement
+    return movements.reference_or_none(customer), named, supplement

@@ -1,0 +1,119 @@
+"""Statements in the forms of banks of many countries, each with what it must give (M7)."""
+
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from almoner.giving.banking.bank_statements import account_ownership, service
+from almoner.giving.banking.bank_statements.domain import Statement, StatementError, donation_references
+from almoner.giving.banking.payment_files.domain import OwnAccount
+from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers, Address
+from almoner.kit.money import Money
+from tests.support.bank_exports import EXPORTS, FEE, GIFT, REFERENCE, Export
+
+TODAY: Final = date(2026, 11, 26)
+SAMPLES: Final = Path(__file__).parents[1] / "data" / "bank_statements"
+
+
+def test_the_corpus_is_of_at_least_forty_files_of_fifteen_banks_and_eight_countries() -> None:
+    assert len(EXPORTS) + len(TAKEN) >= 40
+    assert len({one.bank for one in EXPORTS}) >= 15
+    assert len({one.country for one in EXPORTS}) >= 8
+
+
+@pytest.mark.parametrize(
+    "export", EXPORTS, ids=lambda one: f"{one.bank} {one.country} {'csv' if one.mapping else 'sta'}"
+)
+def test_m7_a_gift_is_found_in_the_form_of_each_bank(export: Export, tmp_path: Path) -> None:
+    mapping = None
+    if export.mapping is not None:
+        mapping = tmp_path / "mapping.toml"
+        mapping.write_text(export.mapping, encoding="utf-8")
+    [found], wrong = service.parse_file(export.content, mapping, None, TODAY)
+    assert wrong == []
+    moved = sorted(found.movements, key=lambda one: one.booked_on)
+    assert [(one.booked_on, one.minor) for one in moved] == [(date(2026, 3, 2), GIFT), (date(2026, 3, 3), FEE)]
+    assert [donation_references(one) for one in moved] == [[REFERENCE], []]
+    assert len({one.reference for one in moved}) == len(moved)
+    assert found.account
+
+
+TAKEN: Final[dict[str, list[int]]] = {
+    "camt/camt053.v2.minimal.xml": [885],
+    "camt/camt053.v2.minimal.ultimate.xml": [885],
+    "camt/camt053.v2.multi.statement.xml": [885, -700],
+    "camt/camt053.v2.with-party-ids.xml": [885],
+    "camt/camt053.v3.xml": [885],
+    "camt/camt053.v4.xml": [885],
+    "camt/camt053.v8.xml": [885],
+    "camt/camt53.only-Dt-with-DtTm.xml": [],
+    "mt940/betterplace/with_binary_character.sta": [2700, 1306830, -19328205, 112000],
+    "mt940/citi/mt940.txt": [-21239, -36928, -56108],
+    "mt940/jejik/generic.sta": [-1000, -1000],
+    "mt940/jejik/sns.sta": [-2000, -500],
+    "mt940/mBank/mt940.sta": [1, 1, 1],
+    "mt940/sberbank/171011_01234945.sta": [-240200, -346000, -357500],
+    "mt940/self-provided/february_30.sta": [-600],
+    "mt940/self-provided/gv_codes.sta": [-23315, -2430],
+    "mt940/self-provided/long_statement_number.sta": [],
+    "mt940/self-provided/transaction_details_wrapped.sta": [-600],
+    "mt940/self-provided/wrapped_timestamp.sta": [-600],
+}
+"""Test files of others (licences beside them) that are whole."""
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_m7_whole_test_files_of_others_are_read(name: str) -> None:
+    found, wrong = service.parse_file((SAMPLES / name).read_bytes(), None, None, TODAY)
+    assert wrong == []
+    assert [one.minor for statement in found for one in statement.movements] == TAKEN[name]
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLES.rglob("*.*")), ids=lambda one: str(one.relative_to(SAMPLES)))
+def test_m7_every_test_file_is_read_or_refused_in_words(file: Path) -> None:
+    try:
+        found, wrong = service.parse_file(file.read_bytes(), None, None, TODAY)
+    except StatementError as refused:
+        found, wrong = [], str(refused).splitlines()
+    assert found or wrong
+    for inner in ("__", "Error", "argument", "NoneType", "Traceback", "object", "invalid literal"):
+        assert inner not in "".join(wrong)
+
+
+@pytest.mark.parametrize("kind", ["052", "054"])
+def test_m7_other_messages_are_refused_by_name(kind: str) -> None:
+    files = sorted((SAMPLES / "camt").glob(f"camt{kind}.*"))
+    assert len(files) >= 5
+    for file in files:
+        with pytest.raises(StatementError, match=rf"camt\.{kind}.*Ask the bank for statements, camt\.053"):
+            service.parse_file(file.read_bytes(), None, None, TODAY)
+
+
+OWN: Final = AccountNumbers("iban", "DE89370400440532013000")
+
+
+@pytest.mark.parametrize(
+    ("stated", "ours"),
+    [
+        ("37040044/0532013000", True),
+        ("37040044/532013000", True),
+        ("COBADEFFXXX/0532013000", True),
+        ("0532013000", True),
+        ("532013000", True),
+        ("DE89 3704 0044 0532 0130 00", True),
+        ("37040045/0532013000", False),
+        ("37040044/1532013000", False),
+        ("13000", False),
+        ("9532013000", False),
+        ("3000", False),
+        ("DE88370400440532013000", False),
+    ],
+)
+def test_m7_our_account_is_known_as_mt940_names_it(stated: str, *, ours: bool) -> None:
+    statement = Statement(stated, "1", "EUR", None, None, "0" * 64, ())
+    own = {"EUR": OwnAccount("Us", OWN, Address("Berlin", "DEU"), Money(0, "EUR"))}
+    assert (account_ownership.ownership_problems(statement, own) == []) is ours
+    if ours:
+        assert account_ownership.canonical_account_number(statement, own) == OWN.account
