@@ -83,7 +83,7 @@ def create_app(
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
         *probe_routes(
-            services.checks,
+            {**services.checks, "stopping": services.drain.check},
             deployment.identity,
             services.db.disk,
             services.telemetry,
@@ -100,6 +100,7 @@ def create_app(
         services.telemetry,
         services.db.deployment.clock,
         services.settings.trusted_proxies,
+        drain=services.drain,
         https_only=not services.db.deployment.sandbox,
         statement_seconds=statement_seconds,
     )

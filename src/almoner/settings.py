@@ -106,6 +106,13 @@ class Settings(BaseSettings):
         le=65534,
         description="Port of the API and the hosted pages. The test payment provider uses the next port.",
     )
+    drain_seconds: int | None = Field(
+        None,
+        ge=0,
+        le=300,
+        description="Seconds for which a server goes on answering after SIGTERM while `/readyz` is 503, so that the "
+        "load balancer notices. Default: 10, or 0 in the sandbox.",
+    )
     api_url: BaseUrl = Field(
         "", description="Public base URL of the API. Default in the sandbox: http://localhost:<port>."
     )
@@ -291,6 +298,11 @@ class Settings(BaseSettings):
     def sandbox(self) -> bool:
         """Whether this is the sandbox."""
         return self.environment == "sandbox"
+
+    @property
+    def drain_time(self) -> int:
+        """Seconds for which a server that is about to stop goes on answering."""
+        return (0 if self.sandbox else 10) if self.drain_seconds is None else self.drain_seconds
 
     @property
     def is_loopback_only(self) -> bool:

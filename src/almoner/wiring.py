@@ -61,6 +61,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import Checker
+from almoner.platform.http.drain import Drain
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
 from almoner.platform.http.upload_intake import UploadIntake
@@ -177,6 +178,7 @@ class Services:
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
     events: Mapping[str, EventType] = field(default_factory=dict)
+    drain: Drain = field(default_factory=Drain)
 
     async def close(self) -> None:
         """Close what was opened."""

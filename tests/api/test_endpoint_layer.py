@@ -1,5 +1,6 @@
 """The declared-endpoint layer by itself: small routes over the real database and guard."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from typing import Annotated, Any
@@ -18,6 +19,7 @@ from almoner.platform.database.transactions import Database, open_pool
 from almoner.platform.http import errors as answers
 from almoner.platform.http.caller import NO_KEY, PUBLISHABLE, SECRET
 from almoner.platform.http.calls import ApiCall
+from almoner.platform.http.drain import Drain
 from almoner.platform.http.edge import EdgeMiddleware
 from almoner.platform.http.endpoints import Retirement, Routes
 from almoner.platform.http.ids import PathId
@@ -37,6 +39,7 @@ from almoner.platform.http.wire import (
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 from tests.support import service as support
 from tests.support.client import Client, data
+from tests.support.eventually import eventually
 
 RETIRED = Retirement("@1767225600", "Fri, 01 Jan 2027 00:00:00 GMT", "https://example.org/changes")
 
@@ -342,9 +345,45 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
     services = service.services
     inner = ApiApplication(service.db, services.guard, [routes])
     app = EdgeMiddleware(inner, services.telemetry, service.clock, [ip_network("127.0.0.1")], https_only=True)
-    client = Client(app, "http://testserver", None)
-    assert (await client.get("/v1/tea/free")).status_code == 403
+    client, stranger = Client(app, "http://testserver", None), Client(app, "http://t", None, address="203.0.113.7")
     assert (await client.get("/v1/tea/free", headers={"X-Forwarded-Proto": "https"})).status_code == 200
+
+    async def reason(caller: Client, **headers: str) -> str:
+        answer = await caller.get(
+            "/v1/tea/free", headers={name.replace("_", "-"): one for name, one in headers.items()}
+        )
+        assert answer.status_code == 403
+        return str(answer.json()["error"]["reasons"][0])
+
+    said = await reason(client)
+    assert "must send the header X-Forwarded-Proto: https, and be in ALMONER_TRUSTED_PROXIES" in said
+    assert "key" not in said
+    said = await reason(stranger, X_Forwarded_Proto="https", Authorization="sk_live_x")
+    assert "but 203.0.113.7, which sent it, is not in ALMONER_TRUSTED_PROXIES" in said
+    assert said.endswith("; rotate the key that it carried")
+    assert "it came to the proxy over plain http" in await reason(client, X_Forwarded_Proto="http")
+    await client.close()
+    await stranger.close()
+
+
+async def test_a_server_that_stops_answers_on_connections_that_end_o11(service: support.Service) -> None:
+    services, drain = service.services, Drain()
+    inner = ApiApplication(service.db, services.guard, [routes])
+    app = EdgeMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)
+    client = Client(app, "http://t", None)
+    assert "connection" not in (await client.get("/v1/tea/free")).headers
+    asked, hurried, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    draining = asyncio.create_task(drain.run(asked, hurried, stop, 60))
+    assert await drain.check() is None
+    asked.set()
+    await eventually(lambda: drain.begun)
+    assert await drain.check() == "this server is stopping"
+    answer = await client.get("/v1/tea/free")
+    assert (answer.status_code, answer.headers["connection"]) == (200, "close")
+    assert not stop.is_set()
+    hurried.set()
+    await draining
+    assert stop.is_set()
     await client.close()
 
 

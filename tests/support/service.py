@@ -3,12 +3,12 @@
 import asyncio
 import base64
 import itertools
-import os
 import socket
 from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from tempfile import TemporaryDirectory
 
 from starlette.types import ASGIApp
@@ -125,7 +125,7 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
     values: dict[str, object] = {
         "environment": "sandbox",
         "database_url": database.dsn,
-        "master_key": base64.b64encode(os.urandom(32)).decode(),
+        "master_key": base64.b64encode(sha256(database.name.encode()).digest()).decode(),  # one key for a database
         "disk_reserve_mb": 0,  # whatever is free where the tests run
         "rate_limit_secret": NO_LIMIT,
         "rate_limit_publishable": NO_LIMIT,

@@ -89,7 +89,7 @@ async def _live(
     log: Path,
     start: float,
 ) -> None:
-    stop = stop_on_signals()
+    stop, _ = stop_on_signals()
     services = await build_services(complete, telemetry=telemetry)
     try:
         file = complete.data_dir.resolve() / "sandbox.json"

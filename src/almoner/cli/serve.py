@@ -49,13 +49,17 @@ class Server(uvicorn.Server):
         yield
 
 
-def stop_on_signals() -> asyncio.Event:
-    """An event that is set by Ctrl-C, SIGTERM and SIGHUP."""
-    stop = asyncio.Event()
+def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
+    """An event that is set by Ctrl-C, SIGTERM and SIGHUP, and one that is set when a second of them comes."""
+    stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def heard() -> None:
+        (hurry if stop.is_set() else stop).set()
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop.set)
-    return stop
+        loop.add_signal_handler(number, heard)
+    return stop, hurry
 
 
 def reduce_garbage_collection() -> None:
@@ -124,8 +128,8 @@ def serve() -> None:
     """Serve the API and the hosted pages.
 
     Run `almoner migrate` before you start a server, and run `almoner worker` for background jobs. In production, you
-    can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: it exits once requests in
-    flight have finished.
+    can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: /readyz turns 503, and
+    after ALMONER_DRAIN_SECONDS the server exits once requests in flight have finished. A second SIGTERM ends the wait.
     """
     outputs.ignore_output_errors()
     given = read_settings_aloud()
@@ -140,10 +144,11 @@ async def _serve(
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    stop = stop_on_signals()
+    (asked, hurried), stop = stop_on_signals(), asyncio.Event()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
+            group.create_task(services.drain.run(asked, hurried, stop, complete.drain_time))
             group.create_task(local.keep_database_running(given, stop))
             group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
@@ -187,7 +192,7 @@ async def _work(given: Settings, complete: Settings) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    stop = stop_on_signals()
+    stop, _ = stop_on_signals()
     services = await build_services(complete, telemetry=Telemetry(lines))
     reduce_garbage_collection()
     try:

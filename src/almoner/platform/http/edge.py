@@ -17,6 +17,7 @@ from almoner.platform.database.places import begin_claim, end_claim
 from almoner.platform.database.transactions import REQUEST_SECONDS, begin_statement_timeout, end_statement_timeout
 from almoner.platform.http import errors
 from almoner.platform.http.admission import PROBES, Admission
+from almoner.platform.http.drain import Drain
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
@@ -43,6 +44,7 @@ class EdgeMiddleware:
         trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
         *,
         https_only: bool,
+        drain: Drain | None = None,
         statement_seconds: float = REQUEST_SECONDS,
     ) -> None:
         self._app = app
@@ -50,6 +52,7 @@ class EdgeMiddleware:
         self._clock = clock
         self._proxies = tuple(trusted_proxies)
         self._https_only = https_only
+        self._drain = drain or Drain()
         self._statement_seconds = statement_seconds
         self._admission = Admission()
 
@@ -69,15 +72,15 @@ class EdgeMiddleware:
                 started = True
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), (b"request-id", request_id.encode())]
+                if self._drain.begun:
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         failure: Exception | None = None
         try:
             self._resolve(scope)
             if self._https_only and scope["scheme"] != "https" and scope["path"] not in PROBES:
-                raise Forbidden(
-                    "use https: this request came over plain http and was refused; rotate the key it carried"
-                )
+                raise Forbidden(self._describe_plain_http(scope))
             await self._admit(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):
@@ -116,6 +119,21 @@ class EdgeMiddleware:
                 break
         if headers.get(b"x-forwarded-proto", b"").strip().lower() == b"https":
             scope["scheme"] = "https"
+
+    def _describe_plain_http(self, scope: Scope) -> str:
+        """Why a request counts as one over plain http, and what mends it: a proxy may have ended TLS before."""
+        headers = dict(scope["headers"])
+        peer = (scope.get("client") or ("an unknown address", 0))[0]
+        if (forwarded := headers.get(b"x-forwarded-proto", b"").decode("latin-1").strip()[:20]) == "":
+            missing = (
+                "a proxy in front must send the header X-Forwarded-Proto: https, and be in ALMONER_TRUSTED_PROXIES"
+            )
+        elif forwarded.lower() == "https":
+            missing = f"it has X-Forwarded-Proto: https, but {peer}, which sent it, is not in ALMONER_TRUSTED_PROXIES"
+        else:
+            missing = "the header X-Forwarded-Proto says that it came to the proxy over plain http"
+        key = "; rotate the key that it carried" if b"authorization" in headers else ""
+        return f"use https: this request came over plain http and was refused ({missing}){key}"
 
     def _trusted(self, address: str) -> bool:
         try:
