@@ -1,6 +1,6 @@
 """The ASGI application: the edge, the API under /v1, SCIM, the hosted pages, probes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -21,7 +21,9 @@ from almoner.platform.http.openapi import build_description
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
+from almoner.platform.pages.site_pages import SitePages, is_page_request
 from almoner.platform.reference.page import reference_routes
+from almoner.sandbox.places import sandbox_places
 from almoner.scim import PREFIX as SCIM
 from almoner.scim.lazy_app import LazyScimApplication
 from almoner.wiring import Services
@@ -78,7 +80,11 @@ def create_app(
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(found[1], media_type=found[0], headers=headers)
 
+    async def places() -> Mapping[str, str]:
+        return await sandbox_places(services.db) if services.settings.sandbox else {}
+
     deployment = services.db.deployment
+    site = SitePages(deployment, places)
     description = description or describe_server_api(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
@@ -92,6 +98,7 @@ def create_app(
         ),
         *reference_routes(deployment, description),
         signing_keys_route(deployment.vault),
+        *site.routes(),
         *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
@@ -102,5 +109,6 @@ def create_app(
         services.settings.trusted_proxies,
         drain=services.drain,
         https_only=not services.db.deployment.sandbox,
+        error_page=lambda request, status: site.error_page(request, status) if is_page_request(request) else None,
         statement_seconds=statement_seconds,
     )

@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from almoner import settings_values
 from almoner.kit.ids import Ids
+from almoner.kit.public_links import PublicLinks
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment, Environment
@@ -37,6 +38,8 @@ REQUIRED_IN_PRODUCTION = {
     "webhook_source_addresses": "the addresses that webhook deliveries leave from, separated by commas",
     "mail_url": "the mail server, such as smtps://user:secret@mail.example.org:465",
     "mail_from": "the sender of emails, such as Giving <giving@example.org>",
+    "privacy_url": "your privacy notice, which pages and emails link to, or `none` if you have none",
+    "contact_email": "the address where donors and applicants can ask for help, or `none` if there is none",
 }
 """What production requires, and what to say of each."""
 
@@ -51,6 +54,7 @@ class UnsafeSettings(Exception):
 
 DatabaseUrl = Annotated[SecretStr, AfterValidator(settings_values.check_database_url)]
 BaseUrl = Annotated[str, AfterValidator(settings_values.check_base_url)]
+NoticeUrl = Annotated[str, AfterValidator(settings_values.check_notice_url)]
 
 
 class Settings(BaseSettings):
@@ -228,6 +232,19 @@ class Settings(BaseSettings):
         "own mailbox.",
     )
     mail_from: str = Field("", description="Sender of emails, such as Giving <giving@example.org>.")
+    public_name: str = Field(
+        "", max_length=200, description="Name of the organisation that runs this service, shown on pages and in emails."
+    )
+    privacy_url: NoticeUrl = Field(
+        "", description="URL of your privacy notice, linked from pages and emails. Required in production, or `none`."
+    )
+    terms_url: NoticeUrl = Field("", description="URL of your terms, linked from pages and emails.")
+    imprint_url: NoticeUrl = Field("", description="URL of your imprint, linked from pages and emails.")
+    contact_email: Annotated[str, AfterValidator(settings_values.check_contact_email)] = Field(
+        "",
+        description="Email address for questions of donors and applicants. Replies to emails go there. Required in "
+        "production, or `none`.",
+    )
     log_level: str = Field(
         "info", pattern="^(debug|info|warning|error)$", description="Log level: debug, info, warning or error."
     )
@@ -314,6 +331,12 @@ class Settings(BaseSettings):
         """Base addresses of API and pages."""
         api = self.api_url or f"http://localhost:{self.port}"
         return BaseUrls(api=api, pages=self.pages_url or api)
+
+    @property
+    def public_links(self) -> PublicLinks:
+        """The notices and the contact of whoever runs the service."""
+        texts = (self.public_name, "", self.privacy_url, self.terms_url, self.imprint_url, self.contact_email)
+        return PublicLinks(*(text if text not in ("", settings_values.NO_NOTICE) else None for text in texts))
 
     @property
     def uses_test_provider(self) -> bool:
@@ -452,6 +475,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         receivers=AddressPolicy(loopback=settings.sandbox and settings.is_loopback_only),
         source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
+        public_links=settings.public_links,
     )
 
 

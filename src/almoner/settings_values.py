@@ -14,7 +14,11 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from almoner.platform.crypto import MASTER_KEY_BYTES
+from almoner.platform.outbound.email_addresses import is_email_address
 
+NO_NOTICE: Final = "none"
+"""States that a deployment has no such notice."""
+MAX_URL_LENGTH: Final = 2000
 NO_SCANNER: Final = "none"
 FEE: Final = r"^[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*$"
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
@@ -87,6 +91,21 @@ def check_base_url(value: str) -> str:
     if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
         raise ValueError("must be an address such as https://api.example.org")
     return value.rstrip("/")
+
+
+def check_notice_url(value: str) -> str:
+    """The https address of a page, or that there is none."""
+    parts = urlsplit(value)
+    if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= MAX_URL_LENGTH):
+        return value
+    raise ValueError(f"must be an address such as https://www.example.org/privacy, or `{NO_NOTICE}`")
+
+
+def check_contact_email(value: str) -> str:
+    """An e-mail address, or that there is none."""
+    if value in ("", NO_NOTICE) or is_email_address(value):
+        return value
+    raise ValueError(f"must be an email address such as help@example.org, or `{NO_NOTICE}`")
 
 
 def check_documents_url(value: str | None) -> str | None:

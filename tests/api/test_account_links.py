@@ -211,6 +211,8 @@ async def test_account_pages_are_there_in_production(empty_database: TestDatabas
         "pages_url": "https://give.almoner.example",
         "mail_url": "smtp://127.0.0.1:9",
         "mail_from": "Almoner <almoner@almoner.example>",
+        "privacy_url": "https://almoner.example/privacy",
+        "contact_email": "help@almoner.example",
         "provider_url": "",
         "webhook_source_addresses": "192.0.2.10",
     }

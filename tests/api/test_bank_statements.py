@@ -115,6 +115,8 @@ async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
         "pages_url": "https://give.almoner.example",
         "mail_url": "smtp://127.0.0.1:9",
         "mail_from": "Almoner <almoner@almoner.example>",
+        "privacy_url": "https://almoner.example/privacy",
+        "contact_email": "help@almoner.example",
         "provider_url": "",
         "webhook_source_addresses": "192.0.2.10",
     }

@@ -92,6 +92,8 @@ async def test_in_production_a_test_value_is_no_sub_tag_and_nothing_is_simulated
         "webhook_source_addresses": ["192.0.2.1"],
         "mail_url": "smtps://mail.example.org",
         "mail_from": "Giving <giving@example.org>",
+        "privacy_url": "https://almoner.example/privacy",
+        "contact_email": "help@almoner.example",
     }
     async with serving(empty_database, **live) as service:
         api = service.client((await service.tenant()).secret)

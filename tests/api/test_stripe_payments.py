@@ -274,6 +274,8 @@ async def test_production_takes_gifts_where_a_live_key_is_set_and_simulates_noth
         "webhook_source_addresses": ["192.0.2.1"],
         "mail_url": "smtps://mail.example.org",
         "mail_from": "Giving <giving@example.org>",
+        "privacy_url": "https://almoner.example/privacy",
+        "contact_email": "help@almoner.example",
         "stripe_secret_key": "rk_live_stub",
         "stripe_webhook_secret": "whsec_stub",
     }

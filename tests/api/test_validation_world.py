@@ -98,6 +98,8 @@ LIVE: Final[dict[str, Any]] = {
     "webhook_source_addresses": ["192.0.2.1"],
     "mail_url": "smtps://mail.example.org",
     "mail_from": "Giving <giving@example.org>",
+    "privacy_url": "https://almoner.example/privacy",
+    "contact_email": "help@almoner.example",
 }
 
 

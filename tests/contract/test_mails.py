@@ -32,6 +32,7 @@ MAIL = Mail(
     text="Thank you, Amina.\nSee https://give.example/x.\n",
     html='<p>Thank you, <a href="https://give.example/x">Amina</a> and <a href="mailto:a@b.c">us</a>.</p>',
     language="en",
+    reply_to="help@almoner.example",
 )
 
 
@@ -80,6 +81,7 @@ async def test_a_mail_arrives_in_both_forms(inbox: Inbox) -> None:
     assert recipients == ["amina@example.org"]
     assert message["From"] == SENDER
     assert message["To"] == "amina@example.org"
+    assert message["Reply-To"] == "help@almoner.example"
     assert message["Subject"] == MAIL.subject
     assert message["Auto-Submitted"] == "auto-generated"
     text, html = message.get_body(("plain",)), message.get_body(("html",))

@@ -79,6 +79,8 @@ def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int,
         "webhook_source_addresses": ["192.0.2.1"],
         "mail_url": "smtps://mail.example.org",
         "mail_from": "Giving <giving@example.org>",
+        "privacy_url": "https://almoner.example/privacy",
+        "contact_email": "help@almoner.example",
     }
     settings = configuration.read_settings(environment=environment, **values)
     assert tuple(settings.secret_key_rate) == expected

@@ -25,6 +25,8 @@ PRODUCTION = {
     "webhook_source_addresses": ["192.0.2.1"],
     "mail_url": "smtp://mail.example.org",
     "mail_from": "gifts@example.org",
+    "privacy_url": "https://almoner.example/privacy",
+    "contact_email": "help@almoner.example",
 }
 
 

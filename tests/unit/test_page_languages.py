@@ -26,6 +26,7 @@ BUILT = re.compile(
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
+    r"|^site\.(missing|busy|refused|broken)\.(title|text|next)$"
     r"|^payee_account\.(denied|closed)\.(title|text|next)$"
 )
 
@@ -79,7 +80,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     )
     areas = (
         "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
-        "|remittance|transfer"
+        "|remittance|transfer|site"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()

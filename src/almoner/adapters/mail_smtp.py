@@ -91,6 +91,8 @@ class SmtpTransport:
         if (recipient := ascii_email_address(mail.to)) is None:
             raise MailRefused("the recipient's address is not one")
         message["To"] = recipient
+        if mail.reply_to:
+            message["Reply-To"] = mail.reply_to
         # A line end would begin another header.
         message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(self._clock.real_now())

@@ -175,6 +175,38 @@ async def set_receipt_issuer(
     return f"issued by {issuer.name or account.name}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}"
 
 
+@partners.command("links")
+@with_database
+async def set_public_links(
+    database: Database,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    website: Annotated[str | None, typer.Option(help="The page that donors and applicants return to.")] = None,
+    privacy: Annotated[str | None, typer.Option(help="The partner's privacy notice.")] = None,
+    terms: Annotated[str | None, typer.Option(help="The partner's terms.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Email address for questions.")] = None,
+) -> Fields:
+    """Show or set what hosted pages link to for a partner.
+
+    Options that you leave out keep their values. Use "" to remove a link.
+    """
+    given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
+    changed = {name: value.strip() for name, value in given.items() if value is not None}
+    async with (administrator_transaction if changed else anonymous_transaction)(database) as (tx, officer):
+        scope = Partner(parse_id(tx, "partner", partner))
+        if officer is None:
+            account = await partner_service.get(tx, scope)
+        else:
+            try:
+                account = await partner_service.set_public_links(tx, scope, **changed)
+            except ValueError as error:
+                raise typer.BadParameter(str(error)) from error
+            await officer.record_audit_entry(
+                tx, scope.id, "partner.links_set", partner, changed=", ".join(sorted(changed))
+            )
+    links = account.public_links
+    return Fields([(name, getattr(links, name)) for name in given])
+
+
 @partners.command("settings")
 @with_database
 async def set_donation_settings(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from almoner.kit.ids import Ids
+from almoner.kit.public_links import NO_LINKS, PublicLinks
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.identity import DeploymentIdentity
@@ -27,6 +28,7 @@ class Deployment:
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
     ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
+    ``public_links``: of whoever runs it, shown on all pages and mails.
     ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
     """
 
@@ -38,6 +40,7 @@ class Deployment:
     receivers: AddressPolicy = PUBLIC_ONLY
     source_addresses: tuple[str, ...] = ()
     max_age: timedelta | None = None
+    public_links: PublicLinks = NO_LINKS
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
     @property

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from almoner.kit.public_links import NO_LINKS, PublicLinks
+
 Period = Literal["day", "week", "month"]
 
 
@@ -15,7 +17,7 @@ class PartnerAccount:
     ``shares_donor_details``: its answers and events name donors. ``requires_gift_aid``: gifts that could have gift aid
     need it. ``request_interval``: how often it is asked for its direct donations, from ``request_minimum_multiple``
     least gifts on, to be paid within ``request_due_days``. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
-    image) are shown on the hosted page.
+    image) are shown on the hosted page, ``public_links`` below it.
     """
 
     id: UUID
@@ -30,3 +32,4 @@ class PartnerAccount:
     request_interval: Period = "month"
     request_minimum_multiple: int = 0
     request_due_days: int = 30
+    public_links: PublicLinks = NO_LINKS

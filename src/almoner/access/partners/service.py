@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
@@ -9,11 +10,13 @@ from almoner.kit.money import EXPONENTS
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
+from almoner.platform.outbound.email_addresses import is_email_address
 from almoner.platform.pages import colours
 
 DEFAULT_CURRENCIES = ("GBP", "USD", "EUR")
 MAX_REQUEST_MINIMUM_MULTIPLE = 1_000_000
 MAX_REQUEST_DUE_DAYS = 365
+MAX_LINK_LENGTH = 2000
 MAX_LOGO_BYTES = 40_000
 """A page stays under 100 kB with its logo (H10)."""
 
@@ -57,6 +60,34 @@ async def set_brand(
 async def clear_brand(tx: Tx, partner: Partner) -> PartnerAccount:
     """Show neither colour nor logo. Raises NoSuchPartner."""
     return await _set_brand(tx, partner, await _lock(tx, partner), None, None)
+
+
+async def set_public_links(
+    tx: Tx,
+    partner: Partner,
+    *,
+    website: str | None = None,
+    privacy: str | None = None,
+    terms: str | None = None,
+    contact: str | None = None,
+) -> PartnerAccount:
+    """What pages link to for it; None leaves a link as it is, "" removes it. Raises NoSuchPartner, ValueError."""
+    account = await _lock(tx, partner)
+    given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
+    for name, value in given.items():
+        if value and name != "contact" and not _is_https(value):
+            raise ValueError(f"{value} must be an address such as https://www.example.org")
+    if contact and not is_email_address(contact):
+        raise ValueError(f"{contact} is not an email address")
+    changed = {name: value or None for name, value in given.items() if value is not None}
+    links = replace(account.public_links, **changed)
+    await store.set_public_links(tx, partner, links)
+    return replace(account, public_links=links)
+
+
+def _is_https(text: str) -> bool:
+    parts = urlsplit(text)
+    return parts.scheme == "https" and bool(parts.hostname) and len(text) <= MAX_LINK_LENGTH
 
 
 async def update_donation_settings(

@@ -3,11 +3,13 @@
 from asyncpg import Record
 
 from almoner.access.partners.domain import PartnerAccount
+from almoner.kit.public_links import PublicLinks
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
-    "requires_gift_aid, request_interval, request_minimum_multiple, request_due_days"
+    "requires_gift_aid, request_interval, request_minimum_multiple, request_due_days, website_url, "
+    "privacy_url, terms_url, contact_email"
 )
 
 
@@ -26,6 +28,9 @@ def _account(row: Record) -> PartnerAccount:
         row["request_interval"],
         row["request_minimum_multiple"],
         row["request_due_days"],
+        PublicLinks(
+            row["name"], row["website_url"], row["privacy_url"], row["terms_url"], contact=row["contact_email"]
+        ),
     )
 
 
@@ -55,6 +60,18 @@ async def get_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
 async def set_brand(tx: Tx, partner: Partner, colour: str | None, logo: str | None) -> None:
     """Store how the hosted page shows a locked partner."""
     await tx.execute("update partner set brand_colour = $2, brand_logo = $3 where id = $1", partner.id, colour, logo)
+
+
+async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None:
+    """Store what pages link to for a locked partner."""
+    await tx.execute(
+        "update partner set website_url = $2, privacy_url = $3, terms_url = $4, contact_email = $5 where id = $1",
+        partner.id,
+        links.website,
+        links.privacy,
+        links.terms,
+        links.contact,
+    )
 
 
 async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAccount) -> None:

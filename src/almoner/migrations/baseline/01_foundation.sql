@@ -80,6 +80,10 @@ create table partner (
     request_interval text not null default 'month' check (request_interval in ('day', 'week', 'month')),
     request_minimum_multiple integer not null default 0 check (request_minimum_multiple between 0 and 1000000),
     request_due_days integer not null default 30 check (request_due_days between 1 and 365),
+    website_url text check (website_url ~ '^https://' and length(website_url) <= 2000),
+    privacy_url text check (privacy_url ~ '^https://' and length(privacy_url) <= 2000),
+    terms_url text check (terms_url ~ '^https://' and length(terms_url) <= 2000),
+    contact_email text check (length(contact_email) between 3 and 255),
     constraint partner_settles check (cardinality(settlement_currencies) between 1 and 200)
 );
 comment on column partner.redirect_hosts is 'hosts that successUrl and redirectUrl may name; null: any';

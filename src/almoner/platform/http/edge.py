@@ -3,11 +3,12 @@
 import os
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from time import perf_counter
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from almoner.kit.errors import Forbidden, InternalError, Problem, ServiceUnavailable
@@ -45,6 +46,7 @@ class EdgeMiddleware:
         *,
         https_only: bool,
         drain: Drain | None = None,
+        error_page: Callable[[Request, int], Response | None] = lambda _request, _status: None,
         statement_seconds: float = REQUEST_SECONDS,
     ) -> None:
         self._app = app
@@ -53,6 +55,7 @@ class EdgeMiddleware:
         self._proxies = tuple(trusted_proxies)
         self._https_only = https_only
         self._drain = drain or Drain()
+        self._error_page = error_page
         self._statement_seconds = statement_seconds
         self._admission = Admission()
 
@@ -88,8 +91,26 @@ class EdgeMiddleware:
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
             if not started:
-                await _send_problem(_problem_of(error), scope, tagged)
+                await self._send_problem(_problem_of(error), scope, receive, tagged)
         self._report(scope, request_id, status, perf_counter() - start, failure)
+
+    async def _send_problem(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+        """The interface's JSON, or a page for the browser of a person."""
+        own = errors.headers_of(problem)
+        page = self._error_page(Request(scope), errors.status_of(problem))
+        if page is not None:
+            page.raw_headers.extend(own)
+            await page(scope, receive, send)
+            return
+        body = errors.body_of(problem)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            *own,
+        ]
+        await send({"type": "http.response.start", "status": errors.status_of(problem), "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer within the limits of requests, while its client is counted."""
@@ -181,15 +202,3 @@ def _problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     return ServiceUnavailable() if isinstance(error, CONNECTION_ERRORS) else InternalError()
-
-
-async def _send_problem(problem: Problem, scope: Scope, send: Send) -> None:
-    body = errors.body_of(problem)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-        *errors.headers_of(problem),
-    ]
-    await send({"type": "http.response.start", "status": errors.status_of(problem), "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

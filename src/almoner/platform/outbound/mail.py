@@ -31,7 +31,8 @@ class Mail:
     """One e-mail in both forms.
 
     ``key`` is the same for the same mail: a carrier that is handed it twice delivers it once where it can, and always
-    under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is.
+    under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is;
+    ``reply_to``: where questions go, None where nobody reads them.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Mail:
     html: str
     language: str
     attachments: tuple[Attachment, ...] = ()
+    reply_to: str | None = None
 
 
 class MailTransport(Protocol):

@@ -7,6 +7,7 @@ treated as typed by a stranger, as escaping treats it, unless the template marks
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from almoner.kit.public_links import PublicLinks
 from almoner.kit.text import defuse_links
 from almoner.platform.deployment import Deployment
 from almoner.platform.outbound.mail import Attachment, Mail
@@ -77,10 +79,11 @@ class MailRenderer(PageRenderer):
             partner=partner,
             to=to,
             subject=self._subject(name, language, facts),
-            text=self.render_text(f"{name}.txt", language, **facts),
+            text=f"{self.render_text(f'{name}.txt', language, **facts)}{self.render_text('mail_foot.txt', language)}",
             html=self.render_text(f"{name}.html", language, **facts),
             language=language.html_lang,
             attachments=tuple(attachments),
+            reply_to=self.deployment.public_links.contact,
         )
 
     def _subject(self, name: str, language: Language, facts: Mapping[str, object]) -> str:
@@ -98,8 +101,19 @@ class MailRenderer(PageRenderer):
         def in_text(key: str, **values: object) -> str:
             return _OwnText(language.text(key, **_each(values, _text_without_links)))
 
-        own = {"t": in_html, "say": in_text, "own_address": f"{self.deployment.links.pages}/"}
+        own = {
+            "t": in_html,
+            "say": in_text,
+            "own_address": f"{self.deployment.links.pages}/",
+            "public_links": _own_links(self.deployment.public_links),
+        }
         return super()._shared(language) | own
+
+
+def _own_links(links: PublicLinks) -> PublicLinks:
+    """Whoever runs the service has set them: they stay links."""
+    found = {field.name: getattr(links, field.name) for field in fields(links)}
+    return PublicLinks(**{name: value and _OwnText(value) for name, value in found.items()})
 
 
 def _each(values: Mapping[str, object], shown: Callable[[object], str]) -> dict[str, object]:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from almoner.kit import language as languages
+from almoner.kit.public_links import PublicLinks
 from almoner.platform.deployment import Deployment
 from almoner.platform.pages import assets, formats
 from almoner.platform.pages.headers import security_headers
@@ -66,7 +67,7 @@ class PageRenderer:
 
     def render_text(self, template: str, language: Language, **context: object) -> str:
         """A rendered template without headers."""
-        return self._templates.get_template(template).render(**self._shared(language), **context)
+        return self._templates.get_template(template).render({**self._shared(language), **context})
 
     def render_page(
         self,
@@ -96,10 +97,28 @@ class PageRenderer:
         return HTMLResponse(body, status, headers | {"Content-Language": language.html_lang})
 
     def render_message(
-        self, kind: str, language: Language, *, status: int, icon: str = "info", **values: object
+        self,
+        kind: str,
+        language: Language,
+        *,
+        status: int,
+        icon: str = "info",
+        partner_links: PublicLinks | None = None,
+        **values: object,
     ) -> HTMLResponse:
-        """A page that only says something: catalogue keys ``<kind>.title``, ``<kind>.text`` and ``<kind>.next``."""
-        return self.render_page("message.html", language, status=status, kind=kind, icon_name=icon, values=values)
+        """A page that only says something: catalogue keys ``<kind>.title``, ``<kind>.text`` and ``<kind>.next``.
+
+        ``partner_links``: of the partner whose reader this is, with a way back to it.
+        """
+        return self.render_page(
+            "message.html",
+            language,
+            status=status,
+            kind=kind,
+            icon_name=icon,
+            partner_links=partner_links,
+            values=values,
+        )
 
     def _shared(self, language: Language) -> dict[str, object]:
         locale = language.locale
@@ -113,6 +132,8 @@ class PageRenderer:
             "lang": language.html_lang,
             "dir": language.direction,
             "sandbox": self.deployment.sandbox,
+            "public_links": self.deployment.public_links,
+            "partner_links": None,
             "style_url": assets.STYLE.path,
             "icon_url": assets.ICON.path,
             "passkeys_url": assets.PASSKEYS.path,

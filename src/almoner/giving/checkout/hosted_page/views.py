@@ -94,6 +94,7 @@ class Views:
             form_targets=self._targets(giving),
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
+            partner_links=giving.partner.public_links,
             amounts=amounts,
             totals={minor: tariff.gross_up(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
             wide=max(map(len, shown)) > _WIDE,
@@ -135,6 +136,7 @@ class Views:
             until=until,
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
+            partner_links=giving.partner.public_links,
             donation=donation,
             again=again,
             pay_url=pay_url,
@@ -151,6 +153,7 @@ class Views:
             status=403 if notice else 200,
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
+            partner_links=giving.partner.public_links,
             transfer=transfer,
             qr=_qr(reported) if reported else None,
             notice=notice,
@@ -167,6 +170,7 @@ class Views:
             language,
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
+            partner_links=giving.partner.public_links,
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
             masked_email=mask_email(donation.email or ""),
@@ -181,7 +185,12 @@ class Views:
         """A page that only says something, in the session's language."""
         language = self.language(giving)
         return self._pages.render_message(
-            f"give.{kind}", language, status=status, icon=icon, organisation=giving.cause.name
+            f"give.{kind}",
+            language,
+            status=status,
+            icon=icon,
+            partner_links=giving.partner.public_links,
+            organisation=giving.cause.name,
         )
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
@@ -216,6 +225,7 @@ class Views:
             form_targets=self._targets(giving),
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
+            partner_links=giving.partner.public_links,
             email=mask_email(email),
             problems={"code": problem} if problem else {},
             notice=notice,

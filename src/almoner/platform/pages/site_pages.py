@@ -1,0 +1,46 @@
+"""The front page, and pages in place of the interface's JSON for people whose browser meets an error."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from almoner.platform.deployment import Deployment
+from almoner.platform.pages.rendering import PageRenderer
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_KINDS: Final = {404: "site.missing", 405: "site.missing", 429: "site.busy", 503: "site.busy"}
+
+
+class SitePages:
+    """What belongs to no slice. ``places``: addresses of the sandbox, each with what it is."""
+
+    def __init__(self, deployment: Deployment, places: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
+        self._pages = PageRenderer(deployment, _TEMPLATES)
+        self._places = places
+
+    def routes(self) -> list[Route]:
+        """Starlette routes: the front page."""
+        return [Route("/", self.show_front_page, methods=["GET"])]
+
+    async def show_front_page(self, request: Request) -> HTMLResponse:
+        """What this service is, for who came without a link; in the sandbox, where its places are."""
+        language = self._pages.preferred_language(request)
+        return self._pages.render_page("front.html", language, places=await self._places())
+
+    def error_page(self, request: Request, status: int) -> HTMLResponse:
+        """What went wrong, in the reader's language."""
+        kind = _KINDS.get(status, "site.broken" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "site.refused")
+        return self._pages.render_message(kind, self._pages.preferred_language(request), status=status)
+
+
+def is_page_request(request: Request) -> bool:
+    """Whether a browser asks for a page, and no program for the interface."""
+    path = request.url.path
+    if path.startswith(("/v1/", "/scim/")) or path in ("/v1", "/scim"):
+        return False
+    return "text/html" in request.headers.get("accept", "")

@@ -1,0 +1,23 @@
+"""Where everything of a sandbox is, for who opens its front page."""
+
+from typing import Final
+
+from almoner.access.partners import service as partners
+from almoner.platform.database.transactions import Database
+
+_MOST: Final = 5
+
+
+async def sandbox_places(db: Database) -> dict[str, str]:
+    """Addresses, each with what it is."""
+    async with db.read() as tx:
+        accounts = (await partners.list_accounts(tx))[:_MOST]
+    ids = db.deployment.ids
+    dashboards = {f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name}" for one in accounts}
+    return {
+        "/docs": "API reference",
+        "/openapi.json": "OpenAPI description",
+        "/sandbox/mailbox": "Mailbox: every email that was sent",
+        "/operator/sign-in": "Operator console",
+        **dashboards,
+    }
