@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -178,7 +178,9 @@ async def under_load(address: str, key: str) -> AsyncIterator[Load]:
         while not over.is_set():
             began = time.monotonic()
             await ask(client, next(numbers))
-            await asyncio.sleep(max(0.0, SENDERS / PER_SECOND - (time.monotonic() - began)))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, SENDERS / PER_SECOND - (time.monotonic() - began))):
+                    await over.wait()
 
     timeout = aiohttp.ClientTimeout(total=20)
     async with (

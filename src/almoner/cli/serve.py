@@ -54,11 +54,11 @@ def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
     stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def heard() -> None:
+    def on_signal() -> None:
         (hurry if stop.is_set() else stop).set()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, heard)
+        loop.add_signal_handler(number, on_signal)
     return stop, hurry
 
 
