@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.filters import Filters
-from almoner.nonprofits.organisations.normalisation import normalise_search_text
+from almoner.nonprofits.organisations.normalisation import NOT_IN_INITIALS, STOP_WORDS, normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 
 SEED = 20261121
@@ -77,6 +77,12 @@ def two_slips(body: Body, pick: random.Random) -> str:
     return slip(slip(body.name.lower(), pick), pick)
 
 
+def initials(body: Body) -> str:
+    """The letters that a name is called by: of all its words but little ones and its legal form."""
+    words = normalise_search_text(body.name).split()
+    return "".join(word[0] for word in words if word not in STOP_WORDS | NOT_IN_INITIALS)
+
+
 def keystrokes(bodies: Sequence[Body]) -> list[Question]:
     """Every beginning of every name, as it is typed."""
     return [Question(body.name[:typed].lower(), body.name) for body in bodies for typed in range(1, len(body.name) + 1)]
@@ -93,7 +99,15 @@ KINDS: dict[str, Callable[[Body, random.Random], Question]] = {
         two_slips(body, pick), body.name, Filters(country_code=body.country)
     ),
     "number": lambda body, _: Question(f"{body.number[:2]}-{body.number[2:]}", body.name),
+    "number without its zeros": lambda body, _: Question(body.number.lstrip("0"), body.name),
+    "initials with the place": lambda body, _: Question(f"{initials(body)} {(body.city or '').lower()}", body.name),
 }
+
+ASKED_OF: dict[str, Callable[[Body], bool]] = {
+    "number without its zeros": lambda body: body.number.startswith("0"),
+    "initials with the place": lambda body: bool(body.city) and 3 <= len(initials(body)) <= 6,
+}
+"""Of which bodies a kind is asked, where it is not of all."""
 
 HARD = (
     *("foundation", "inc", "church", "american", "the", "a", "e", "of", "first baptist church", "american legion"),

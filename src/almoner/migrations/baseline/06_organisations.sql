@@ -33,6 +33,9 @@ create table organisation (
     search_name text collate "C" not null,
     search_other text collate "C" not null default '',
     search_description text collate "C" not null default '',
+    search_former text collate "C" not null default '',
+    search_shown text collate "C" not null default '',
+    search_shown_description text collate "C" not null default '',
     created_at timestamptz not null,
     updated_at timestamptz not null,
     other_names text[] not null default '{}',
@@ -69,6 +72,9 @@ comment on column organisation.prominence is 'size band; orders results that mat
 comment on column organisation.first_seen is 'date of the data in which the register first listed it';
 comment on column organisation.last_seen is 'date of the data in which it was last listed; null while it is';
 comment on column organisation.search_name is 'words of the name: ASCII, lower case, separated by single spaces';
+comment on column organisation.search_former is 'words of names that its register gave it before, the newest first';
+comment on column organisation.search_shown is 'words of the name that it chose to be shown by';
+comment on column organisation.search_shown_description is 'words of its own description';
 comment on column organisation.parent_key is
     'number_key of the organisation that it is a branch of, as its register says';
 comment on column organisation.source is 'data set that lists it; null: entered by hand';
@@ -329,12 +335,17 @@ begin
                 + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
             (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
                 + 9 - least(o.prominence, 9))::smallint,
-            o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+            o.tag_ids, o.search_name,
+            concat_ws(' ', nullif(o.search_other, ''), nullif(o.search_former, ''), nullif(o.search_shown, '')), o.search_place,
+            concat_ws(' ', nullif(o.search_description, ''), nullif(o.search_shown_description, ''))
         from new_rows o;
         insert into organisation_search_term as known (word, n)
         select word, count(*) from new_rows o
         cross join unnest(string_to_array(
-            concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description), ' '
+            concat_ws(
+                ' ', o.search_name, o.search_other, o.search_former, o.search_shown, o.search_place,
+                o.search_description, o.search_shown_description
+            ), ' '
         )) word
         where word <> '' group by word order by word
         on conflict (word) do update set n = known.n + excluded.n;
@@ -354,23 +365,33 @@ begin
                 + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
             (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
                 + 9 - least(o.prominence, 9))::smallint,
-            o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+            o.tag_ids, o.search_name,
+            concat_ws(' ', nullif(o.search_other, ''), nullif(o.search_former, ''), nullif(o.search_shown, '')), o.search_place,
+            concat_ws(' ', nullif(o.search_description, ''), nullif(o.search_shown_description, ''))
     )
     from new_rows o join old_rows b on b.id = o.id
     where s.id = o.id and (
         o.same_as, o.active, o.usa_group_exempt, o.types, o.is_branch_parent, o.prominence, o.tag_ids,
-        o.search_name, o.search_other, o.search_place, o.search_description
+        o.search_name, o.search_other, o.search_former, o.search_shown, o.search_place,
+        o.search_description, o.search_shown_description
     ) is distinct from (
         b.same_as, b.active, b.usa_group_exempt, b.types, b.is_branch_parent, b.prominence, b.tag_ids,
-        b.search_name, b.search_other, b.search_place, b.search_description
+        b.search_name, b.search_other, b.search_former, b.search_shown, b.search_place,
+        b.search_description, b.search_shown_description
     )
     $statement$;
     execute $statement$
     insert into organisation_search_term as known (word, n)
     select word, sum(change) from (
         select
-            concat_ws(' ', o.search_name, o.search_other, o.search_place, o.search_description) as after,
-            concat_ws(' ', b.search_name, b.search_other, b.search_place, b.search_description) as before
+            concat_ws(
+                ' ', o.search_name, o.search_other, o.search_former, o.search_shown, o.search_place,
+                o.search_description, o.search_shown_description
+            ) as after,
+            concat_ws(
+                ' ', b.search_name, b.search_other, b.search_former, b.search_shown, b.search_place,
+                b.search_description, b.search_shown_description
+            ) as before
         from new_rows o join old_rows b on b.id = o.id
     ) moved
     cross join lateral (

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from almoner.nonprofits.branding.domain import BrandingContent
+from almoner.nonprofits.organisations.domain import normalise_indexed_text
 from almoner.platform.database.transactions import AllPartners, Tx
 
 
@@ -26,7 +27,7 @@ async def get_for_update(tx: Tx, _: AllPartners, organisation_id: UUID) -> Brand
 
 
 async def update(tx: Tx, _: AllPartners, organisation_id: UUID, shown: BrandingContent) -> None:
-    """Show it so from now on; its record has changed for its readers."""
+    """Show it so from now on, and let it be found by that; its record has changed for its readers."""
     await tx.execute(
         """
         update organisation_branding set display_name = $2, description = $3, logo = $4, images = $5, primary_color = $6
@@ -48,7 +49,13 @@ async def update(tx: Tx, _: AllPartners, organisation_id: UUID, shown: BrandingC
         organisation_id,
         tx.now,
     )
-    await tx.execute("update organisation set updated_at = $2 where id = $1", organisation_id, tx.now)
+    await tx.execute(
+        "update organisation set updated_at = $2, search_shown = $3, search_shown_description = $4 where id = $1",
+        organisation_id,
+        tx.now,
+        normalise_indexed_text(shown.display_name),
+        normalise_indexed_text(shown.description),
+    )
 
 
 async def image_keys_in_use(tx: Tx, _: AllPartners, keys: Collection[str]) -> set[str]:

@@ -293,6 +293,15 @@ async def set_principal_records(
         [one for one, _ in found],
     )
     await tx.execute(_CARRY_BRANDING, [one for one, _ in found], day)
+    await tx.execute(
+        """
+        update organisation p set search_shown = coalesce(nullif(p.search_shown, ''), m.search_shown),
+            search_shown_description = coalesce(nullif(p.search_shown_description, ''), m.search_shown_description)
+        from organisation m
+        where m.id = any($1::uuid[]) and m.same_as = p.id and (m.search_shown, m.search_shown_description) <> ('', '')
+        """,
+        [one for one, _ in found],
+    )
 
 
 _OVERRULED: Final = """

@@ -9,6 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.countries.domain import currency_of
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
 from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
+from almoner.nonprofits.organisations.normalisation import normalise_indexed_text as normalise_indexed_text
 from almoner.nonprofits.organisations.normalisation import normalise_search_text as normalise_search_text
 
 OrganisationType = Literal["nonprofit", "social_impact", "education"]

@@ -17,6 +17,10 @@ _SPELT: Final = re.compile(
     r"(?<![a-z0-9])(?:[a-z](?: [a-z](?![a-z0-9]))+|[0-9] [a-z](?![a-z0-9]| [a-z0-9](?![a-z0-9])))"
 )
 
+LONGEST_INDEXED_WORD: Final = 200
+"""Letters of a word that organisations are found by; PostgreSQL takes 2,046 bytes."""
+_TOO_LONG: Final = re.compile(rf"[^ ]{{{LONGEST_INDEXED_WORD + 1},}} ?")
+
 STOP_WORDS: Final = frozenset(
     "a an and at by co corp corporation for fund in inc incorporated limited llc ltd of on or the to with".split()
 ) - {"fund"}
@@ -36,6 +40,9 @@ MAX_WORD_LENGTH: Final = 100
 
 MAX_QUERY_LETTERS: Final = 500
 """Letters of a query that are read: one sign of another script may be many."""
+
+NOT_IN_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "the", "to"))
+"""Words that initials leave out, as ``search_lexemes`` does."""
 
 INITIALS_LENGTHS: Final = range(3, 7)
 """Letters that one word has which may be initials."""
@@ -63,6 +70,12 @@ def split_words(text: str) -> list[str]:
 def normalise_search_text(text: str | None) -> str:
     """The words with one blank between, as they are stored."""
     return " ".join(split_words(text)) if text else ""
+
+
+def normalise_indexed_text(text: str | None) -> str:
+    """What an organisation is found by: as ``normalise_search_text``, without words that no index takes."""
+    words = normalise_search_text(text)
+    return _TOO_LONG.sub("", words).strip() if len(words) > LONGEST_INDEXED_WORD else words
 
 
 def extract_search_terms(text: str) -> tuple[str, ...]:

@@ -9,7 +9,13 @@ from uuid import UUID
 from rapidfuzz import fuzz
 
 from almoner.kit import abbreviations
-from almoner.nonprofits.organisations.normalisation import INITIALS_LENGTHS, STOP_WORDS, SearchQuery, canonical_words
+from almoner.nonprofits.organisations.normalisation import (
+    INITIALS_LENGTHS,
+    NOT_IN_INITIALS,
+    STOP_WORDS,
+    SearchQuery,
+    canonical_words,
+)
 
 MIN_WHOLE_SIMILARITY: Final = 65
 MIN_PARTIAL_SIMILARITY: Final = 80
@@ -23,8 +29,6 @@ _BEGINS: Final = 90.0
 """The least likeness of a name that begins with what is typed: the next key does not move it behind others."""
 _INITIALS: Final = 88.0
 _COST_OF_FURTHER_INITIALS: Final = 3.0
-_NO_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "the", "to"))
-"""Words that initials leave out, as ``search_lexemes`` does."""
 WORDS_TIER: Final = 3
 NUMBER_TIER: Final = 0
 _SortKey = tuple[bool, bool, bool, int, int, int, int, UUID]
@@ -129,7 +133,7 @@ class ResultRanker:
         found_by = _FOUND_BY[min(candidate.tier, WORDS_TIER)]
         if found_by == "beginning":
             likeness = max(likeness, _BEGINS)
-        if otherwise and (further := _further_initials(query, candidate.name)) is not None:
+        if otherwise and (further := _further_initials(otherwise, candidate.name)) is not None:
             least = _INITIALS - _COST_OF_FURTHER_INITIALS * further
             return RankedResult(candidate.id, "initials", max(likeness, least), ())
         if found_by == "words" and candidate.described and otherwise:
@@ -156,12 +160,12 @@ class ResultRanker:
         return likeness, reported, here
 
 
-def _further_initials(query: SearchQuery, name: str) -> int | None:
-    """How many more initials the name has than the one word that is typed; None when they are others."""
-    if len(query.words) != 1 or len(query.text) not in INITIALS_LENGTHS:
+def _further_initials(missing: Sequence[str], name: str) -> int | None:
+    """How many more initials the name has than the one word that it lacks; None when they are others."""
+    if len(missing) != 1 or len(missing[0]) not in INITIALS_LENGTHS:
         return None
-    initials = "".join(word[0] for word in name.split() if word not in _NO_INITIALS)
-    return len(initials) - len(query.text) if initials.startswith(query.text) else None
+    initials = "".join(word[0] for word in name.split() if word not in NOT_IN_INITIALS)
+    return len(initials) - len(missing[0]) if initials.startswith(missing[0]) else None
 
 
 def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...]:

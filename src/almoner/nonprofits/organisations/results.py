@@ -86,7 +86,11 @@ def _result_range(page: Page) -> tuple[int, int]:
 
 
 def _extra_fields(found: OrganisationResults) -> dict[str, object]:
-    return {"exhaustiveTotalResults": found.exhaustive}
+    return {
+        "exhaustiveTotalResults": found.exhaustive,
+        "similarResultsOnly": found.similar_only,
+        "leadingZerosAdded": found.zeros_added,
+    }
 
 
 def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> dict[str, str | None]:

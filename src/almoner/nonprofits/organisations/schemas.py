@@ -222,6 +222,18 @@ class SearchOut(msgspec.Struct, rename="camel"):
     exhaustive_total_results: Annotated[
         bool, msgspec.Meta(description="False when the count stopped at 10,000: there are more.")
     ]
+    similar_results_only: Annotated[
+        bool,
+        msgspec.Meta(
+            description="True when no result has the words of `query` as typed: these are names that are like it."
+        ),
+    ]
+    leading_zeros_added: Annotated[
+        bool,
+        msgspec.Meta(
+            description="True when no organisation has the number in `query`, but these have it with zeros before it."
+        ),
+    ]
     page_number: Annotated[
         int | None, msgspec.Meta(description="With `page`: its number; `_links` then has `first` and `last` too.")
     ] = None

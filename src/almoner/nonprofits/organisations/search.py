@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.store_search import (
     SearchMatches,
     SearchRequest,
 )
-from almoner.nonprofits.registries.domain import possible_number_keys
+from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 ENOUGH_RESULTS: Final = 5
@@ -31,6 +31,8 @@ SIMILARITY_MARGIN: Final = 1
 """Likeness by which a later try must be better to be taken instead of an earlier one."""
 
 _NAME_TIER: Final = 2
+_WHOLE_NAME: Final = 97.0
+"""From this likeness on a result is what was typed, and no word is taken for initials."""
 _DIGITS_OF_A_NUMBER: Final = 5
 _DIGITS_BESIDE_A_NAME: Final = 6
 _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
@@ -38,11 +40,16 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A stretch of ranked results. ``total`` is exact unless ``exhaustive`` is false: then there are more."""
+    """A stretch of ranked results. ``total`` is exact unless ``exhaustive`` is false: then there are more.
+
+    ``similar_only``: none of all has the words as typed. ``zeros_added``: the number was found with zeros before it.
+    """
 
     placed: list[RankedResult]
     total: int
     exhaustive: bool
+    similar_only: bool
+    zeros_added: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +116,9 @@ async def search_by_text(
     keys = tuple(possible_number_keys(text)) if digits else ()
     query = SearchQuery.parse(text)
     search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(text)))
-    found = await _search_numbers(search, keys) if digits >= _DIGITS_OF_A_NUMBER else None
+    found, zeros = await _search_numbers(search, text, keys) if digits >= _DIGITS_OF_A_NUMBER else (None, False)
     found = found or await _search_words(search)
+    similar = bool(found.placed) and not any(one.has_words_as_typed or one.found_by == "number" for one in found.placed)
     total, exhaustive = min(found.match.total, MAX_COUNTED), found.match.total <= MAX_COUNTED
     if not best_first:
         start, stop = total - stop, total - start
@@ -120,7 +128,7 @@ async def search_by_text(
         skip = max(start, len(found.placed))
         rest = await store_search.match_words(tx, scope, filters, found.asked, skip, further)
         placed += [search.ranking.rank_candidate(candidate) for candidate in rest.candidates]
-    return SearchResults(placed if best_first else placed[::-1], total, exhaustive)
+    return SearchResults(placed if best_first else placed[::-1], total, exhaustive, similar, zeros)
 
 
 def _keys_beside_a_name(text: str) -> list[str]:
@@ -134,9 +142,14 @@ def _keys_beside_a_name(text: str) -> list[str]:
     return [key for word in numbers for key in possible_number_keys(word.strip("()[],;:#"))]
 
 
-async def _search_numbers(search: _Search, keys: Sequence[str]) -> _Attempt | None:
-    found = await store_search.match_numbers(search.tx, search.scope, search.filters, keys)
-    return _Attempt(None, found, search.ranking.rank_candidates(found.candidates)) if found.candidates else None
+async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tuple[_Attempt | None, bool]:
+    """What has the number, or else has it with zeros before it: whether it is so."""
+    for tried, zeros in ((keys, False), (number_keys_with_zeros(text), True)):
+        if tried:
+            found = await store_search.match_numbers(search.tx, search.scope, search.filters, tried)
+            if found.candidates:
+                return _Attempt(None, found, search.ranking.rank_candidates(found.candidates)), zeros
+    return None, False
 
 
 async def _search_words(search: _Search) -> _Attempt:
@@ -146,7 +159,15 @@ async def _search_words(search: _Search) -> _Attempt:
     words = spelling.words_to_look_up(query)
     matched = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
+    initials = spelling.initials_beside_words_query(groups, matched)
+    if initials is not None and any(group.is_unmatched for group in groups):
+        best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
+        if best.best >= ranking.confidence_threshold(query):
+            return best
     best = await search.with_words(groups, spelling.initials_query(query, matched))
+    if initials is not None and best.best < _WHOLE_NAME:
+        tried = await search.tried(SearchRequest(initials, (), query.text, search.keys))
+        best = _better_attempt(search, best, tried)
     if not suspected or _is_good_enough(query, best, groups):
         return best
     matched = await _extend_suggestions(search, matched, groups, suspected)

@@ -51,13 +51,15 @@ _NAMESAKES_COUNTED: Final = 100
 class OrganisationResults:
     """Organisations in the order asked for; ``total`` is exact unless ``exhaustive`` is false: then there are more.
 
-    ``placed`` tells of each result for words how it was found.
+    ``rankings`` tells of each result for words how it was found; the rest is as in ``SearchResults``.
     """
 
     organisations: list[Organisation]
     total: int
     exhaustive: bool
     rankings: Mapping[UUID, RankedResult]
+    similar_only: bool = False
+    zeros_added: bool = False
 
 
 async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
@@ -217,8 +219,9 @@ async def search_by_text(
     """Results ``start`` to ``stop`` for a query in words."""
     results = await search.search_by_text(tx, scope, filters, text, start, stop, best_first=best_first)
     shown = await _load_in_order(tx, scope, [placed.id for placed in results.placed])
+    rankings = {placed.id: placed for placed in results.placed}
     return OrganisationResults(
-        shown, results.total, results.exhaustive, {placed.id: placed for placed in results.placed}
+        shown, results.total, results.exhaustive, rankings, results.similar_only, results.zeros_added
     )
 
 

@@ -55,6 +55,10 @@ CORRECTABLE_LENGTHS: Final = range(3, 41)
 MAX_EDIT_VARIANTS: Final = 4_000
 """Strings that are looked up for what two slips may have left of all words of a query, at most."""
 
+MAX_WORDS_WITH_INITIALS: Final = 4
+MAX_INITIALS_OCCURRENCES: Final = 3_000
+"""Occurrences up to which a word beside others may be initials: of what is more common, names have the word."""
+
 MIN_SPLIT_LENGTH: Final = 3
 MAX_REQUIRED_TERMS: Final = 6
 """The rarest words of a query that a result must have: further ones only rank."""
@@ -261,6 +265,21 @@ def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
     ):
         return None
     return f"'~{query.text}':*"
+
+
+def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
+    """The ways of names with the initials that one word may be, and the other words in names or places."""
+    if not 1 < len(asked) <= MAX_WORDS_WITH_INITIALS:
+        return None
+    ways = tuple(
+        (f"'~{one.word}':*", *(other.name_or_place_query() for other in asked if other is not one))
+        for one in asked
+        if one.word.isalpha()
+        and len(one.word) in INITIALS_LENGTHS
+        and matched.known.get(one.word, 0) <= MAX_INITIALS_OCCURRENCES
+        and not any(other.is_unmatched for other in asked if other is not one)
+    )
+    return ways or None
 
 
 def is_affordable_query(asked: Sequence[QueryTerm], missing: int = 0) -> bool:

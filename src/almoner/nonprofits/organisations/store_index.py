@@ -21,7 +21,9 @@ EXPECTED_VALUES: Final = """
         + case when 'education' = any(o.types) then 4 else 0 end)::smallint,
     (case when o.active then 0 else 200 end + case when o.is_branch_parent then 0 else 100 end
         + 9 - least(o.prominence, 9))::smallint,
-    o.tag_ids, o.search_name, o.search_other, o.search_place, o.search_description
+    o.tag_ids, o.search_name,
+    concat_ws(' ', nullif(o.search_other, ''), nullif(o.search_former, ''), nullif(o.search_shown, '')), o.search_place,
+    concat_ws(' ', nullif(o.search_description, ''), nullif(o.search_shown_description, ''))
 """
 """The same columns by an organisation ``o``, as the triggers write them."""
 ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.nonprofits.activities import service as activities
-from almoner.nonprofits.organisations.domain import normalise_search_text
+from almoner.nonprofits.organisations.domain import normalise_indexed_text
 from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
 from almoner.nonprofits.registries.domain import parse_number_key
 
@@ -70,9 +70,6 @@ MAX_NUMBER_LENGTH: Final = 100
 _LONGEST: Final = {"number": MAX_NUMBER_LENGTH, "part": 100, "name": 500}
 _LONGEST_OPTIONAL: Final = {"group_key": 100, "parent_number": 100}
 """Characters of what is in an index: PostgreSQL takes 2,704 bytes. Registers cut names at 250 and sooner."""
-_LONGEST_WORD: Final = 200
-"""Letters of a word that bodies are found by; PostgreSQL takes 2,046 bytes."""
-_NO_WORD: Final = re.compile(rf"[^ ]{{{_LONGEST_WORD + 1},}} ?")
 _TWO_HALVES: Final = re.compile(r"([A-Z]{1,2}[0-9][A-Z0-9]?) ?([0-9][A-Z][A-Z0-9])", re.IGNORECASE)
 """Postcodes of the United Kingdom and of Canada."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -139,10 +136,10 @@ def build_staged_record(
         entry.prominence,
         tags.tag_ids,
         _encode(tags.rules).decode() if tags.rules else None,
-        _search_text(entry.name),
-        _search_text(others) if others else "",
-        _search_text(description) if description else "",
-        _search_text(f"{entry.city or ''} {entry.state or ''} {_postcode_words(entry.postcode)}"),
+        normalise_indexed_text(entry.name),
+        normalise_indexed_text(others) if others else "",
+        normalise_indexed_text(description) if description else "",
+        normalise_indexed_text(f"{entry.city or ''} {entry.state or ''} {_postcode_words(entry.postcode)}"),
     )
 
 
@@ -151,12 +148,6 @@ def _postcode_words(postcode: str | None) -> str:
     if postcode is None or (halves := _TWO_HALVES.fullmatch(postcode)) is None:
         return postcode or ""
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
-
-
-def _search_text(text: str) -> str:
-    """What it is found by, without words that no index takes."""
-    words = normalise_search_text(text)
-    return _NO_WORD.sub("", words).strip() if len(words) > _LONGEST_WORD else words
 
 
 def restage_stored_record(key: str, part: str, record: Mapping[str, Any], line: int) -> tuple[Any, ...]:

@@ -51,7 +51,9 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
     await store_diff.mark_load_rolled_back(tx, ALL_PARTNERS, newest.id)
     parts = await store_diff.restore_previous_parts(tx, ALL_PARTNERS, source.code, newest.id)
     standing = await store.list_loaded_parts(tx, ALL_PARTNERS, source.code)
-    doing = MergeRun(source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS)
+    doing = MergeRun(
+        source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, restores=True
+    )
     await store_merge.end_entries(tx, ALL_PARTNERS, doing)
     await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
     if source.lists_organisations:

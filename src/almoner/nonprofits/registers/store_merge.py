@@ -16,6 +16,7 @@ from almoner.nonprofits.registers.store_record_equality import record_equality_c
 from almoner.nonprofits.registers.store_staging import staging_table_name
 from almoner.platform.database.transactions import AllPartners, Tx
 
+LONGEST_FORMER_NAMES: Final = 1_000
 FEW_ROWS: Final = 50_000
 """So many different rows are looked up one by one; more are joined with whole tables."""
 
@@ -67,6 +68,7 @@ class MergeRun:
     data_date: datetime
     rows: str
     few: bool
+    restores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,11 +297,21 @@ async def insert_organisation_changes(tx: Tx, _: AllPartners, merge: MergeRun) -
     )
 
 
+_FORMER: Final = f"""
+    case when o.search_name = s.search_name or ' ' || o.search_former || ' ' like '% ' || o.search_name || ' %'
+        then o.search_former
+        else rtrim(left(o.search_name || ' ' || o.search_former, {LONGEST_FORMER_NAMES})) end
+"""
+# What a load that is taken back said was never a name.
+_RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
+
+
 async def update_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
-    """Bodies that were known and differ, or are listed again."""
+    """Bodies that were known and differ, or are listed again. They are found by the names that they had, too."""
+    former = _RESTORED if merge.restores else _FORMER
     await tx.execute(
         f"""
-        update organisation o set {_SET}, source = $2, last_seen = null, updated_at = $3,
+        update organisation o set {_SET}, search_former = {former}, source = $2, last_seen = null, updated_at = $3,
             first_seen = least(o.first_seen, $4)
         from {merge.rows}
         where o.registry_id = $1 and o.partner_id is null and o.number_key = s.number_key and {_OWN} and {_DIFFERS}

@@ -249,6 +249,30 @@ def possible_number_keys(text: str) -> list[str]:
     return sorted(key for key in keys if key)
 
 
+_WIDTHS: Final = {"IRS": 9, "CCNI": 6, "ANBI": 9, "FCRA": 9, "CNPJ": 14}
+_PREFIXED_WIDTHS: Final = {"OSCR": ("SC", 6), "NZCS": ("CC", 5)}
+_MOST_LOST_ZEROS: Final = 3
+_DIGITS: Final = re.compile(r"([A-Z]{0,2})([0-9]+)((?:RR[0-9]{4})?)", re.ASCII)
+
+
+def number_keys_with_zeros(text: str) -> list[str]:
+    """Keys of numbers whose leading zeros a spreadsheet may have taken: ``1-0019709`` of 01-0019709."""
+    found = _DIGITS.fullmatch(NumberText(text).without_hyphens)
+    if found is None:
+        return []
+    prefix, digits, account = found.groups()
+    widths = {code: width for code, width in _WIDTHS.items() if not prefix and not account}
+    widths |= {code: width for code, (mark, width) in _PREFIXED_WIDTHS.items() if prefix == mark and not account}
+    if account and not prefix:
+        widths["CRA"] = 9
+    padded = {
+        parse_number_key(code, f"{prefix}{digits.zfill(width)}{account}")
+        for code, width in widths.items()
+        if 0 < width - len(digits) <= _MOST_LOST_ZEROS
+    }
+    return sorted(key for key in padded if key)
+
+
 def org_id_prefix(text: str) -> str | None:
     """The prefix of an identifier in the form of org-id, such as US-EIN, known here or not."""
     found = _LIST.fullmatch(text)

@@ -44,6 +44,8 @@ _EXAMPLES: Final[dict[str, object]] = {
     "englishName": "Internal Revenue Service",
     "eventType": "donation.created",
     "exhaustiveTotalResults": True,
+    "similarResultsOnly": False,
+    "leadingZerosAdded": False,
     "expiresAt": "2026-11-22T09:30:00.000Z",
     "firstName": "Ada",
     "from": "Giving <giving@example.org>",
