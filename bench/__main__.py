@@ -16,6 +16,7 @@ from pathlib import Path
 from bench import (
     api,
     audit,
+    families,
     imports,
     ledger,
     machine,
@@ -94,6 +95,7 @@ def _parts(nomenklatura: Path) -> dict[str, Part]:
     return {
         "Import of a register": imports.measure,
         "Organisation search": _search,
+        "Names as validation requests": families.measure,
         "Screening against watch lists": partial(_matching, nomenklatura),
         "Watch lists as the service holds them": _lists,
         "Postings to the ledger": ledger.measure,

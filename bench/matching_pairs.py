@@ -109,8 +109,11 @@ def _names(row: Row, side: str) -> list[str]:
 
 
 def _party(row: Row, side: str, most_names: int | None = None) -> Party:
-    place = (row[f"{part}_{side}"] for part in ("street", "city", "state", "zip5"))
-    return Party(_names(row, side)[:most_names], *place)
+    street, city, state, postcode = (row[f"{part}_{side}"] for part in ("street", "city", "state", "zip5"))
+    if side == "bmf":
+        second = row["name_bmf_raw_dba"] or None
+        return Party([row["name_bmf_raw_main"]], street, city, state, postcode, second_line=second)
+    return Party(_names(row, side)[:most_names], street, city, state, postcode)
 
 
 def registers(python: Path | None) -> list[str]:
@@ -126,7 +129,12 @@ def registers(python: Path | None) -> list[str]:
             fuzz.ratio(*(" ".join(prepare_name(name).words) for name in pair)) / 100 for pair in first
         ],
         "almoner, first lines": [compare_names(prepare_name(one), prepare_name(other)).score for one, other in first],
-        "almoner, all lines": [best_name_likeness(_names(row, "uss"), _names(row, "bmf")).score for row in rows],
+        "almoner, all lines": [
+            best_name_likeness(
+                _names(row, "uss"), [row["name_bmf_raw_main"]], second_line=row["name_bmf_raw_dba"] or None
+            ).score
+            for row in rows
+        ],
     }
     if python:
         scored["nomenklatura logic-v2"] = logic_v2(python, [("Organization", *pair) for pair in first])
@@ -150,7 +158,8 @@ def registers(python: Path | None) -> list[str]:
         "",
         "### With addresses: accepted without a person",
         "",
-        "As validation requests are: one name is asked, and a place is enough where a street cannot be read.",
+        "One name is asked, and a place is enough where a street cannot be read. The names of other numbers count only",
+        "where these pairs are evaluated as requests, in `docs/evidence/families.md`.",
         "",
         *_acceptance(rows, labels, requests, (CERTAIN_SCORE,)),
         "",

@@ -149,7 +149,7 @@ def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], w
     ],
 )
 def test_a_holder_is_compared_with_the_registers_name(holder: str, register: str, least: int, most: int) -> None:
-    assert least <= round(100 * best_name_likeness([holder], [register], lines=False).score) <= most
+    assert least <= round(100 * best_name_likeness([holder], [register]).score) <= most
 
 
 def test_what_is_unusual_of_an_account_is_told() -> None:

@@ -281,6 +281,7 @@ def test_every_reason_has_a_sentence() -> None:
     assert set(REJECTION_MESSAGES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
     elsewhere_shown = {"wrong_check_digit", "address_disagrees", "mixed_scripts", "hidden_characters", "revoked"}
+    elsewhere_shown |= {"member_not_named", "other_number_fits_better", "similar_number", "distinctive_word_differs"}
     assert set(REVIEW_REASONS) - reached == elsewhere_shown
 
 

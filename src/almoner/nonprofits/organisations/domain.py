@@ -135,6 +135,26 @@ class Organisation:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Namesake:
+    """Another body of a register that a name may mean. ``same_first_line``: as the body that it is looked up beside."""
+
+    id: UUID
+    registry_number: str
+    number_key: str
+    name: str
+    secondary_name: str | None
+    other_names: tuple[str, ...]
+    display_name: str | None
+    address_line_1: str | None
+    address_line_2: str | None
+    city: str | None
+    state: str | None
+    postcode: str | None
+    country_code: str
+    same_first_line: bool
+
+
 class RegistryNumberTaken(Exception):
     """Another organisation of this number is published; the message says so, in one line for people."""
 

@@ -15,6 +15,7 @@ from almoner.nonprofits.organisations import (
     search,
     store,
     store_history,
+    store_namesakes,
     store_search,
     store_unlisted,
 )
@@ -22,14 +23,17 @@ from almoner.nonprofits.organisations.domain import (
     Branding,
     DisplayChanged,
     Milestone,
+    Namesake,
     Organisation,
     OrganisationChange,
     RegistryNumberTaken,
     UnlistedOrganisation,
 )
 from almoner.nonprofits.organisations.filters import Filters
+from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
+from almoner.nonprofits.organisations.store_namesakes import NameSearch
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
@@ -44,7 +48,6 @@ NOTIFY_FOLLOWERS: Final = "organisations.tell"
 """The job that tells followers what a load changed."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
-_NAMESAKES_COUNTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,18 @@ async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> O
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     """How many other bodies of its register that stand have the same words for a name, counted up to 100."""
-    return await store.count_namesakes(tx, ALL_PARTNERS, organisation, _NAMESAKES_COUNTED)
+    return await store_namesakes.count_namesakes(tx, ALL_PARTNERS, organisation)
+
+
+async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: str, number_key: str) -> list[Namesake]:
+    """Other bodies of its register that a name may mean, or its number with a slip in it."""
+    query = SearchQuery.parse(name)
+    own = normalise_search_text(organisation.name).split()
+    shared = [word for word in query.needed if word in own]
+    near = sorted(registries_domain.number_keys_one_typo_away(number_key))
+    further = [word for word in query.needed if word not in own]
+    search = NameSearch(query.text, normalise_search_text(place), further, (query.needed, shared), near)
+    return await store_namesakes.list_namesakes(tx, ALL_PARTNERS, organisation, search)
 
 
 async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:

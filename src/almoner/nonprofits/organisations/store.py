@@ -135,25 +135,6 @@ async def find_record_by_number(tx: Tx, _: AllPartners, registry_id: UUID, numbe
     return _organisation(row) if row else None
 
 
-async def count_namesakes(tx: Tx, _: AllPartners, organisation: Organisation, limit: int) -> int:
-    """How many other active bodies of its register have a name of the same words, up to ``limit``."""
-    return int(
-        await tx.fetchval(
-            """
-            select count(*) from (
-                select from organisation o
-                where o.search_name = (select search_name from organisation where id = $1) and o.search_name <> ''
-                    and o.id <> $1 and o.registry_id = $2 and o.active and o.partner_id is null
-                limit $3
-            ) others
-            """,
-            organisation.id,
-            organisation.registry_id,
-            limit,
-        )
-    )
-
-
 async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """The organisations of these ids, as far as the scope sees them."""
     rows = await tx.fetch(

@@ -37,7 +37,7 @@ _BY_TWO_TYPOS: Final = 200
 _KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 
 # The expression of the indexes organisation_search_words and organisation_search_foremost.
-_LEXEMES: Final = "search_lexemes(name, other, place, described)"
+LEXEMES: Final = "search_lexemes(name, other, place, described)"
 _FIELDS: Final = "id, name, other, place, rank, described <> '' as described"
 _FOREMOST: Final = "rank <= 102"
 # Two numbers of one body lead to the record that answers for both. The scope, bound first, chooses the partial indexes.
@@ -93,7 +93,7 @@ class _Where:
 
     def has(self, ways: QueryAlternatives) -> str:
         """The condition that one of the ways matches."""
-        places = {query: f"{_LEXEMES} @@ {self.bind(query)}::tsquery" for query in dict.fromkeys(chain(*ways))}
+        places = {query: f"{LEXEMES} @@ {self.bind(query)}::tsquery" for query in dict.fromkeys(chain(*ways))}
         several = [" and ".join(places[query] for query in way) for way in ways]
         return f"({' or '.join(f'({way})' for way in several)})" if several else "false"
 

@@ -37,6 +37,7 @@ __all__ = [
     "has_known_number_format",
     "missing_parts",
     "number_keys_with_zeros",
+    "number_keys_one_typo_away",
     "parse_number_key",
     "parse_org_id",
     "parse_stored_number_key",
@@ -125,6 +126,18 @@ of one department of France is a part of its own, and makes nothing whole.
 def missing_parts(code: str, loaded: Collection[str]) -> tuple[str, ...]:
     """The parts of a register that are not loaded: what the others do not list, one of these may."""
     return tuple(sorted(REQUIRED_PARTS.get(code, frozenset()).difference(loaded)))
+
+
+def number_keys_one_typo_away(key: str) -> frozenset[str]:
+    """The keys that are typed for this one with one digit wrong, or two neighbours swapped."""
+    found = {
+        f"{key[:at]}{digit}{key[at + 1 :]}"
+        for at, there in enumerate(key)
+        if there.isascii() and there.isdigit()
+        for digit in "0123456789"
+    }
+    found |= {f"{key[:at]}{key[at + 1]}{key[at]}{key[at + 2 :]}" for at in range(len(key) - 1)}
+    return frozenset(found - {key})
 
 
 def has_known_number_format(code: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import AddressAgreement, ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.domain import Finding, NameLikeness, Party, PartyAgreement, PreparedName, ScorePart
@@ -44,7 +45,12 @@ _WIDE: Final = frozenset((("postcode", "near"), ("state", "same")))
 _OTHER_ASKED: Final = 0.06
 _SECOND_LINE: Final = 0.1
 _UNRELATED_LINE: Final = 0.25
+_PARTIAL: Final = 0.04
 _BRANCH: Final = 0.8
+_SAME: Final = 0.9999
+"""From here on all words are the same: the worth of many adds up to a little less than one."""
+_DISTINCTIVE: Final = 0.6
+"""What a word is worth that tells bodies apart by itself: about a hundred names of the master file have it at most."""
 _SHARED_BY_MANY: Final = 0.1
 _CHAPTERS: Final = frozenset(
     "aerie area assembly auxiliary branch camp chapter circle club conference council county court district division "
@@ -53,15 +59,13 @@ _CHAPTERS: Final = frozenset(
 )
 """Words of a second line that say which part of the body on the first line, or which trust for it, is meant."""
 
-_HAS_LINES: Final = frozenset(("us", "usa", "united states"))
-
 _read = lru_cache(maxsize=4096)(prepare_name)
 
 
 def _deduct(likeness: NameLikeness, finding: Finding, points: float) -> NameLikeness:
     points = min(points, likeness.score)
     part = ScorePart(finding, -points, likeness.asked, likeness.listed)
-    vetoes = (*likeness.vetoes, finding) if finding == "branch" else likeness.vetoes
+    vetoes = (*likeness.vetoes, finding) if finding in ("branch", "unnamed") else likeness.vetoes
     return replace(likeness, score=likeness.score - points, parts=(*likeness.parts, part), vetoes=vetoes)
 
 
@@ -73,47 +77,87 @@ def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
     )
 
 
+def _agreeing_words(likeness: NameLikeness) -> set[str]:
+    """The listed words that what is asked has too, in any way."""
+    return {
+        word for part in likeness.parts if part.points > 0 and part.finding != "letters" for word in part.listed.split()
+    }
+
+
 def _compare_with_lines(
-    asked: PreparedName, first: PreparedName, seconds: Sequence[PreparedName]
+    asked: PreparedName, first: PreparedName, second: PreparedName, *, in_family: bool | None
 ) -> Iterator[NameLikeness]:
-    """One name that is asked against the first line, both lines together, and the second line alone."""
-    whole = compare_names(asked, first)
-    words = set(first.words)
-    for second in seconds:
-        more = set(second.words) - words
-        chapter = _is_chapter(second, first) and not more & set(asked.words)
-        if chapter or first.open:
-            whole = _deduct(whole, "branch", max(whole.score - _BRANCH, 0.0))
-        yield compare_names(asked, _read(f"{first.name} {second.name}"))
-        related = more and words & set(second.words)
-        yield _deduct(compare_names(asked, second), "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
-    yield whole
+    """One name that is asked against the first line, both lines together, and the second line alone.
+
+    ``in_family``: other bodies have this first line too, so that it names none of them. What is asked has to have
+    something of the second line, and what it has counts. Where that is not known, a second line that is a place or says
+    which part of a body is meant counts as if others had the first.
+    """
+    both = compare_names(asked, _read(f"{first.name} {second.name}"))
+    alone, whole = compare_names(asked, second), compare_names(asked, first)
+    more = set(second.words) - set(first.words)
+    stated = more if both.score >= _SAME else more & _agreeing_words(both)
+    if in_family and more and not stated:
+        for likeness in (both, alone, whole):
+            yield _deduct(likeness, "unnamed", max(likeness.score - _BRANCH, 0.0))
+        return
+    yield both
+    related = more and set(first.words) & set(second.words)
+    certain = in_family or alone.score >= _SAME
+    yield alone if certain else _deduct(alone, "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
+    if in_family and more:
+        partly = " ".join(word for word in normalise_text(second.name).split() if set(_read(word).words) & stated)
+        yield _deduct(compare_names(asked, _read(f"{first.name} {partly}")), "second_line", _PARTIAL)
+    elif first.open or (in_family is None and _is_chapter(second, first) and not more & set(asked.words)):
+        yield _deduct(whole, "branch", max(whole.score - _BRANCH, 0.0))
+    else:
+        yield whole
 
 
-def _compare_with_names(
-    asked: PreparedName, first: PreparedName, others: Sequence[PreparedName]
-) -> Iterator[NameLikeness]:
-    yield compare_names(asked, first)
+def _compare_with_names(asked: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:
     for other in others:
         yield _deduct(compare_names(asked, other), "other_name", _OTHER_ASKED)
 
 
-def best_name_likeness(asked: Sequence[str], listed: Sequence[str], *, lines: bool = True) -> NameLikeness:
+def best_name_likeness(
+    asked: Sequence[str], listed: Sequence[str], *, second_line: str | None = None, in_family: bool | None = None
+) -> NameLikeness:
     """The best of all pairs of their names. What a body is also called counts a little less than its name.
 
-    ``lines``: the other listed names are second lines, as the IRS has them: a chapter, a trust, another name; else they
-    are names like the first.
+    ``second_line`` is that of the first listed name: a chapter, a trust, another name. ``in_family``: other bodies have
+    the first line too; None where that is not known.
     """
-    first, *seconds = [read for name in listed if (read := _read(name)).words] or [_read("")]
+    first, *others = [read for name in listed if (read := _read(name)).words] or [_read("")]
+    second = _read(second_line or "")
     found: list[NameLikeness] = []
     for rank, name in enumerate(asked):
+        read = _read(name)
         pairs = (
-            _compare_with_lines(_read(name), first, seconds)
-            if lines
-            else _compare_with_names(_read(name), first, seconds)
+            [*_compare_with_lines(read, first, second, in_family=in_family)]
+            if second.words
+            else [compare_names(read, first)]
         )
+        pairs += _compare_with_names(read, others)
         found += [_deduct(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
     return max(found, key=lambda pair: pair.score, default=NameLikeness(0.0, (), (), "", ""))
+
+
+def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
+    """Whether the one word that tells the name from others agrees but for a slip: BARNES and CARNES FIRE DEPARTMENT.
+
+    Two neighbouring letters that are swapped, and make no word, are no other name.
+    """
+    typos = {part.listed for part in likeness.parts if part.finding == "spelling" and not _is_swap(part)}
+    if not typos:
+        return False
+    listed = _read(likeness.listed)
+    worth = dict(zip(listed.words, listed.weights, strict=True))
+    rest = max((worth.get(word, 0.0) for word in _agreeing_words(likeness) - typos), default=0.0)
+    return rest < _DISTINCTIVE and max(worth.get(word, 0.0) for word in typos) >= rest
+
+
+def _is_swap(part: ScorePart) -> bool:
+    return sorted(part.asked) == sorted(part.listed) and part.asked not in tables.word_frequencies().of
 
 
 def _place_parts(asked: Party, listed: Party, near: AddressAgreement, *, rare: bool) -> Iterator[ScorePart]:
@@ -133,11 +177,11 @@ def _has_address(one: ParsedAddress) -> bool:
 
 def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
     """How well what is asked agrees with what is listed."""
-    likeness = best_name_likeness(asked.names, listed.names, lines=normalise_text(listed.country or "us") in _HAS_LINES)
+    likeness = best_name_likeness(asked.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
     mine, other = _read(likeness.asked), _read(likeness.listed)
     here, there = parse_address(asked), parse_address(listed)
     near = compare_addresses(here, there)
-    parts = [replace(part, points=part.points * (1 - _SHARE_OF_PLACE)) for part in likeness.parts]
+    parts = [ScorePart("name", likeness.score * (1 - _SHARE_OF_PLACE), likeness.asked, likeness.listed)]
     parts += _place_parts(asked, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
     if near.street != "same" and other.bearers >= COMMON_NAME_BEARERS:
@@ -154,4 +198,10 @@ def compare_parties(asked: Party, listed: Party) -> PartyAgreement:
         certain=likely and located and score >= CERTAIN_SCORE,
         parts=tuple(parts),
         vetoes=likeness.vetoes,
+        name_parts=likeness.parts,
+        exact=likeness.score >= _SAME,
+        whole_name=bool(listed.names) and likeness.listed.startswith(listed.names[0]),
+        differs_in_distinctive_word=_differs_in_distinctive_word(likeness),
+        same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",
+        same_state=near.state == "same",
     )

@@ -6,7 +6,7 @@ from typing import Literal
 
 Finding = Literal[
     "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced", "letters",
-    "number", "direction", "place", "form", "branch", "second_line", "other_name",
+    "number", "direction", "place", "form", "branch", "unnamed", "second_line", "other_name", "name",
     "street", "postcode", "city", "state", "country", "address_unknown",
     "common", "rare", "weak", "identifier", "bounds",
 ]  # fmt: skip
@@ -32,7 +32,11 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """A body as somebody names it: all its names, the principal one first, and where it is as far as that is known."""
+    """A body as somebody names it: all its names, the principal one first, and where it is as far as that is known.
+
+    ``second_line``: of the principal name, where it has one; ``in_family``: others of its register have the first line
+    of it too, None where that is not known.
+    """
 
     names: Sequence[str]
     street: str | None = None
@@ -40,6 +44,8 @@ class Party:
     state: str | None = None
     postcode: str | None = None
     country: str | None = None
+    second_line: str | None = None
+    in_family: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,10 @@ class NameLikeness:
 class PartyAgreement:
     """How well what is asked agrees with what is listed, 0 to 1.
 
-    ``name`` is the score of the names alone; ``located``: both sides tell a street or a box, so that addresses count.
+    ``name`` is the score of the names alone, which ``name_parts`` add up to; ``exact``: their words are the same.
+    ``whole_name``: what agrees is the name with its first line, and not what the body is also called.
+    ``differs_in_distinctive_word``: the word that tells the name from others agrees but for a slip. ``same_place``:
+    street, postcode or city agree. ``located``: both sides tell a street or a box, so that addresses count.
     ``likely``: by their names alone they are one body. ``certain``: good enough to be accepted without a person.
     """
 
@@ -68,6 +77,12 @@ class PartyAgreement:
     certain: bool
     parts: tuple[ScorePart, ...]
     vetoes: tuple[Finding, ...]
+    name_parts: tuple[ScorePart, ...]
+    exact: bool
+    whole_name: bool
+    differs_in_distinctive_word: bool
+    same_place: bool
+    same_state: bool
 
 
 @dataclass(frozen=True, slots=True)

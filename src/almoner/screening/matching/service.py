@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from almoner.screening.matching.agreement import CERTAIN_SCORE, LIKELY_SCORE, best_name_likeness, compare_parties
+from almoner.screening.matching.agreement import (
+    CERTAIN_SCORE,
+    LIKELY_SCORE,
+    RARE_NAME_WEIGHT,
+    best_name_likeness,
+    compare_parties,
+)
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
@@ -16,6 +22,7 @@ __all__ = [
     "ENGINE_VERSION",
     "FLAG_SCORE",
     "LIKELY_SCORE",
+    "RARE_NAME_WEIGHT",
     "WatchlistMatcher",
     "best_name_likeness",
     "compare_names",

@@ -61,6 +61,11 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "merged": "The organisation has merged into another one.",
         "reregistered": "The organisation is now registered under another number.",
         "name_disagrees": "The name does not match any name that the register lists for this number.",
+        "member_not_named": "Several organisations in the register share this name, and the request does not say which "
+        "one it means.",
+        "other_number_fits_better": "Another number in the register fits this name better.",
+        "similar_number": "An organisation elsewhere has the same name, and its number differs in one digit.",
+        "distinctive_word_differs": "The only distinctive word of the name is spelled differently in the register.",
         "mixed_scripts": "The name mixes letters from different scripts. Some of them may be look-alikes.",
         "hidden_characters": "The name contains invisible characters, or characters that change the text direction.",
         "address_disagrees": "The address does not match the one in the register.",
@@ -71,6 +76,10 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Why a person is asked to decide: a closed list, each with a sentence for whoever does."""
+
+
+OTHER_ADDRESS: Final = "other_address"
+"""An address elsewhere that is no reason to ask, as nobody else in the register has the very name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +123,18 @@ class Evaluation:
     @property
     def includes_addresses(self) -> bool:
         """Whether ``agreement`` is of the addresses, too."""
-        return any(step.name == "address" and "score" in step.facts for step in self.steps)
+        return any(
+            step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in self.steps
+        )
 
 
 MAX_CORRECTIONS: Final = 5
 """Of one request: enough to find the right number, too few to try a register through."""
 
 _WRONG_NUMBER_REASONS: Final = frozenset(
-    "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees "
-    "address_disagrees removed revoked terminated merged reregistered".split()
+    "not_listed register_not_loaded partly_loaded no_longer_listed wrong_check_digit name_disagrees member_not_named "
+    "other_number_fits_better similar_number distinctive_word_differs address_disagrees removed revoked terminated "
+    "merged reregistered".split()
 )
 """Reasons that a wrong number may have: it leads nowhere, or to a body that is another one."""
 

@@ -3,6 +3,7 @@
 A request is accepted here, or asked of a person; it is never rejected by itself (settled 5).
 """
 
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.requests import rules, service, store, store_evidence
-from almoner.validation.requests.domain import Evaluation, Occasion, ValidationRequest
+from almoner.validation.requests.domain import Evaluation, NonprofitDetails, Occasion, ValidationRequest
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 from almoner.validation.requests.triggers import Action
 
@@ -33,7 +34,7 @@ async def evaluate_request(
     held = await store.get_for_update(tx, ALL_PARTNERS, request_id)
     if held is None or held.status != "pending":
         return None
-    seen = await _load_facts(tx, held)
+    seen = await load_facts(tx, held.details, held.registry_id, held.number_key)
     climbed = rules.evaluate_rules(seen, AcceptanceRules(threshold, tx.deployment.max_age))
     made = await _store_evaluation(tx, held, climbed, seen.listed, occasion, threshold)
     if then is not None:
@@ -49,22 +50,31 @@ async def evaluate_request(
     return made
 
 
-async def _load_facts(tx: Tx, request: ValidationRequest) -> RequestFacts:
+async def load_facts(tx: Tx, asked: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
     """What is known of the number now."""
-    registry = await registries.get(tx, request.registry_id)
-    listed = await organisations.find_record_by_number(tx, registry.id, request.number_key)
+    registry = await registries.get(tx, registry_id)
+    listed = await organisations.find_record_by_number(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None
-    return RequestFacts(
-        asked=request.details,
+    seen = RequestFacts(
+        asked=asked,
         registry=registry,
-        check=registries_domain.check_identifier(registry.code, request.details.registry_number),
-        legal_status=await legal_status.status_of_number(tx, registry.id, request.number_key),
+        check=registries_domain.check_identifier(registry.code, asked.registry_number),
+        legal_status=await legal_status.status_of_number(tx, registry.id, number_key),
         listed=listed,
         main=main,
-        namesakes=await organisations.count_namesakes(tx, listed) if listed else 0,
+        namesakes=0,
         now=tx.now,
         parts=tuple(await registries.list_loaded_parts(tx, registry.id)),
+        number_key=number_key,
     )
+    return seen if listed is None else await _with_namesakes(tx, seen, listed)
+
+
+async def _with_namesakes(tx: Tx, seen: RequestFacts, listed: Organisation) -> RequestFacts:
+    asked = seen.asked
+    place = " ".join(part for part in (asked.city, asked.state, asked.postal) if part)
+    others = await organisations.list_namesakes(tx, listed, asked.name, place, seen.number_key)
+    return replace(seen, namesakes=await organisations.count_namesakes(tx, listed), others=tuple(others))
 
 
 async def _store_evaluation(

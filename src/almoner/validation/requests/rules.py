@@ -13,13 +13,14 @@ from typing import Final
 from almoner.kit.scripts import scripts_of
 from almoner.kit.text import hidden_characters
 from almoner.nonprofits.legal_status.domain import NumberStatus
-from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.organisations.domain import Namesake, Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
-from almoner.validation.requests import register_rules
-from almoner.validation.requests.domain import EvaluationOutcome, EvaluationStep, NonprofitDetails
+from almoner.validation.requests import namesake_rules, register_rules
+from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, EvaluationStep, NonprofitDetails
+from almoner.validation.requests.namesake_rules import Doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class RequestFacts:
     """All that is known of a request when it is evaluated.
 
     ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
-    in the register have its name, ``parts`` what is loaded of the register.
+    in the register have the first line of its name, ``others`` those that may be meant, ``parts`` what is loaded of it.
     """
 
     asked: NonprofitDetails
@@ -50,6 +51,8 @@ class RequestFacts:
     namesakes: int
     now: datetime
     parts: tuple[str, ...] = ()
+    number_key: str = ""
+    others: tuple[Namesake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class RulesResult:
 
 
 _MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
-_PLACES: Final = frozenset({"street", "postcode", "city", "state", "country", "address_unknown", "common", "rare"})
+MAX_CANDIDATES: Final = 8
+"""Of the bodies that may be meant, so many are named."""
 _NOT_LISTED: Final = "not_listed"
 _OLD_DATA: Final = "old_data"
 """Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
@@ -71,19 +75,23 @@ _OLD_DATA: Final = "old_data"
 def evaluate_rules(seen: RequestFacts, rules: AcceptanceRules) -> RulesResult:
     """Every step in order, and the outcome."""
     agreement = _agreement(seen)
+    doubt = _doubt(seen, agreement)
     steps = (
         _identifier(seen),
         _register(seen),
         *_data_steps(seen, rules),
         _status(seen),
-        _name(seen, agreement, rules),
+        _name(seen, agreement, rules, doubt),
         *_script_steps(seen),
         *_address(seen, agreement, rules),
-        *_namesakes(seen),
+        *_namesakes(seen, doubt),
         *register_rules.register_steps(seen.registry.code, seen.legal_status, seen.main),
         *_claim_steps(seen),
     )
-    return RulesResult(steps, _outcome(steps), None if agreement is None else _score(seen, agreement))
+    if agreement is None:
+        return RulesResult(steps, _outcome(steps), None)
+    by_name = any(step.code == OTHER_ADDRESS for step in steps)
+    return RulesResult(steps, _outcome(steps), agreement.name if by_name else _score(seen, agreement))
 
 
 def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
@@ -168,14 +176,9 @@ def _status(seen: RequestFacts) -> EvaluationStep:
 def _agreement(seen: RequestFacts) -> PartyAgreement | None:
     """How name and address agree with the register's.
 
-    Many chapters share the first line of their name and differ on the second, which is among the other names: who gives
-    the first line alone, or another chapter's second, has not said which one is meant.
+    Members of a family share the first line of their name: who gives that alone has not said which one is meant.
     """
-    return (
-        None
-        if seen.listed is None
-        else matching.compare_parties(_requested_party(seen.asked), _listed_party(seen.listed))
-    )
+    return None if seen.listed is None else matching.compare_parties(_requested_party(seen.asked), _listed_party(seen))
 
 
 def _requested_party(asked: NonprofitDetails) -> Party:
@@ -183,14 +186,25 @@ def _requested_party(asked: NonprofitDetails) -> Party:
     return Party([asked.name], street, asked.city, asked.state, asked.postal, asked.country_code)
 
 
-def _listed_party(listed: Organisation) -> Party:
-    street = _lines(listed.address_line_1, listed.address_line_2)
-    return Party(listed.listed_names, street, listed.city, listed.state, listed.postcode, listed.country_code)
+def _listed_party(seen: RequestFacts) -> Party:
+    assert seen.listed is not None
+    return namesake_rules.party_of(seen.listed, in_family=_in_family(seen, seen.listed))
+
+
+def _in_family(seen: RequestFacts, listed: Organisation) -> bool | None:
+    """Whether others have its first line too; None where a part of the register that is not loaded may list them."""
+    if seen.namesakes or matching.prepare_name(listed.name).bearers > 1:
+        return True
+    return None if _is_partly_loaded(seen) else False
+
+
+def _is_partly_loaded(seen: RequestFacts) -> bool:
+    return bool(registries_domain.missing_parts(seen.registry.code, seen.parts))
 
 
 def _has_addresses(seen: RequestFacts) -> bool:
     """Whether both sides say more of where it is than the country."""
-    sides = [_requested_party(seen.asked), _listed_party(seen.listed)] if seen.listed else []
+    sides = [_requested_party(seen.asked), _listed_party(seen)] if seen.listed else []
     return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
 
 
@@ -208,7 +222,9 @@ def _source_of(seen: RequestFacts) -> tuple[str | None, datetime | None]:
     return (lister.source, lister.data_as_of) if lister else (None, None)
 
 
-def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> EvaluationStep:
+def _name(
+    seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: Doubt | None
+) -> EvaluationStep:
     """Where addresses agree too, names need be no more than likely the same."""
     if agreement is None or seen.listed is None:
         return EvaluationStep("name", "not_applicable", _NOT_LISTED)
@@ -219,13 +235,17 @@ def _name(seen: RequestFacts, agreement: PartyAgreement | None, rules: Acceptanc
         "listed": list(seen.listed.listed_names),
         "score": round(agreement.name, 4),
         "threshold": enough,
-        "parts": [_part_fact(part) for part in agreement.parts if part.finding not in _PLACES],
+        "parts": [_part_fact(part) for part in agreement.name_parts],
     }
     if agreement.vetoes:
         facts["vetoes"] = list(agreement.vetoes)
-    if agreement.name >= enough and not agreement.vetoes:
-        return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
-    return EvaluationStep("name", "fail", "name_disagrees", source, day, facts)
+    if "unnamed" in agreement.vetoes and doubt is not None and doubt.code == "member_not_named":
+        return EvaluationStep("name", "fail", "member_not_named", source, day, facts)
+    if agreement.name < enough or agreement.vetoes:
+        return EvaluationStep("name", "fail", "name_disagrees", source, day, facts)
+    if agreement.differs_in_distinctive_word and not agreement.same_place:
+        return EvaluationStep("name", "fail", "distinctive_word_differs", source, day, facts)
+    return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
 
 
 def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
@@ -264,27 +284,60 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
     facts |= {
         "score": round(agreement.score, 4),
         "threshold": rules.threshold,
-        "parts": [_part_fact(part) for part in agreement.parts if part.finding in _PLACES],
+        "parts": [_part_fact(part) for part in agreement.parts],
     }
-    if agreement.score >= rules.threshold:
+    others = [] if agreement.same_place else _bearers_elsewhere(seen)
+    if others:
+        facts["bearers"] = len(others)
+    if agreement.score >= rules.threshold and not others:
         yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
+    elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen.asked.name, agreement):
+        yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, facts)
     else:
         yield EvaluationStep("address", "fail", "address_disagrees", source, day, facts)
+
+
+def _bearers_elsewhere(seen: RequestFacts) -> list[Namesake]:
+    """Bodies of the register in other places that have the very name that is asked."""
+    if seen.listed is None:
+        return []
+    return namesake_rules.bearers_elsewhere(_requested_party(seen.asked), seen.listed, seen.others)
+
+
+def _is_unlikely_elsewhere(name: str, agreement: PartyAgreement) -> bool:
+    """Whether a body of this name in another place is hardly another one: the state is the same, or the name rare."""
+    return agreement.same_state or matching.prepare_name(name).total >= matching.RARE_NAME_WEIGHT
 
 
 def _part_fact(part: ScorePart) -> list[object]:
     return [part.finding, round(part.points, 4), part.asked, part.listed]
 
 
-def _namesakes(seen: RequestFacts) -> Iterator[EvaluationStep]:
-    """A name that others have too tells less; which of them is meant, the number says."""
-    if seen.listed is not None:
-        source, day = _source_of(seen)
-        facts = {"others": seen.namesakes}
-        if seen.namesakes:
-            yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)
-        else:
-            yield EvaluationStep("namesakes", "pass", "unique_name", source, day, facts)
+def _doubt(seen: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None:
+    """What speaks for another number than the one that is given."""
+    if seen.listed is None or agreement is None:
+        return None
+    party, addressed = _requested_party(seen.asked), _has_addresses(seen)
+    return namesake_rules.find_doubt(party, seen.listed, seen.number_key, agreement, seen.others, addressed=addressed)
+
+
+def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationStep]:
+    """A name that others have too tells less; the number says which of them is meant, unless another fits better."""
+    if seen.listed is None:
+        return
+    source, day = _source_of(seen)
+    facts: dict[str, object] = {"others": seen.namesakes}
+    if doubt is not None:
+        facts["candidates"] = [_candidate_fact(one) for one in doubt.candidates[:MAX_CANDIDATES]]
+        yield EvaluationStep("namesakes", "fail", doubt.code, source, day, facts)
+    elif seen.namesakes:
+        yield EvaluationStep("namesakes", "warn", "common_name", source, day, facts)
+    else:
+        yield EvaluationStep("namesakes", "pass", "unique_name", source, day, facts)
+
+
+def _candidate_fact(one: Namesake) -> list[object]:
+    return [one.registry_number, one.display_name or one.name, _lines(one.city, one.state)]
 
 
 def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:

@@ -127,7 +127,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
 def _name_score(holder: str, organisation: Organisation) -> int:
     """How well a holder agrees with what the register calls the nonprofit, in hundredths."""
     listed = [name for name in (organisation.name, organisation.display_name) if name]
-    return round(100 * best_name_likeness([holder], listed, lines=False).score)
+    return round(100 * best_name_likeness([holder], listed).score)
 
 
 def _account_id_text(tx: Tx, account: PayeeAccount) -> str:

@@ -35,7 +35,15 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("not_listed", "wrong_check_digit", "no_longer_listed", "removed", "terminated"), _CERTIFICATE),
     **dict.fromkeys(("merged", "reregistered"), ("registration_certificate", "merger_document")),
     **dict.fromkeys(
-        ("name_disagrees", "mixed_scripts", "hidden_characters"),
+        (
+            "name_disagrees",
+            "member_not_named",
+            "other_number_fits_better",
+            "similar_number",
+            "distinctive_word_differs",
+            "mixed_scripts",
+            "hidden_characters",
+        ),
         ("registration_certificate", "governing_document", "name_change_certificate"),
     ),
     "address_disagrees": ("registration_certificate", "proof_of_address"),

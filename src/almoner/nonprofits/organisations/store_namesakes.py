@@ -1,0 +1,113 @@
+"""SQL of names that several numbers of a register bear, or nearly: families, of which the second line tells members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from almoner.nonprofits.organisations.domain import Namesake, Organisation
+from almoner.nonprofits.organisations.store_search import LEXEMES
+from almoner.platform.database.transactions import AllPartners, Tx
+
+_COUNTED: Final = 100
+_READ: Final = 2_000
+_COMPARED: Final = 100
+"""Others of each kind that are compared: those with most words of the name and the place, or nearest in length."""
+
+
+_NAMESAKES: Final = f"""
+    with own as materialized (
+        select search_name as name, registry_id from organisation where id = $1
+    ), family as materialized (
+        select id, cardinality(array(
+            select unnest(string_to_array(found.other, ' ')) intersect select unnest($7::text[])
+        )) as words, cardinality(array(
+            select unnest(string_to_array(found.place, ' ')) intersect select unnest(string_to_array($3, ' '))
+        )) as places
+        from (
+            select s.id, s.other, s.place from organisation_search s, own
+            where s.name = own.name and s.name <> '' and s.registry_id = own.registry_id and s.active
+                and s.partner_id is null and s.id <> $1
+            limit {_READ}
+        ) found
+        order by words desc, places desc, id limit {_COMPARED}
+    ), bearers as materialized (
+        select s.id from organisation_search s, own
+        where s.name = $2 and s.registry_id = own.registry_id and s.active and s.partner_id is null
+        limit {_COMPARED}
+    ), worded as materialized (
+        select id from (
+            select id, name, other from organisation_search
+            where {LEXEMES} @@ $4::tsquery and registry_id = $5 and active and partner_id is null limit {_READ}
+        ) found
+        order by abs(length(name) + length(other) - length($2)), id limit {_COMPARED}
+    ), near as materialized (
+        select o.id from organisation o, own
+        where o.number_key = any($6::text[]) and o.registry_id = own.registry_id and o.partner_id is null
+            and o.active and o.search_name = own.name
+    )
+    select o.id, o.registry_number, o.number_key, o.name, o.secondary_name, o.other_names, o.display_name,
+        o.address_line_1, o.address_line_2, o.city, o.state, o.postcode, o.country_code,
+        o.search_name = own.name as same_first_line
+    from own cross join (
+        select id from family union select id from bearers union select id from worded union select id from near
+    ) found join organisation o on o.id = found.id left join family on family.id = o.id
+    where o.id <> $1
+    order by o.search_name = own.name desc, family.words desc nulls last, family.places desc nulls last, o.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NameSearch:
+    """What is looked for: a name and a place as search stores them.
+
+    ``further_words``: those of the name beyond the first line; ``queries``: words that are all looked for at once;
+    ``near_keys``: numbers a slip away.
+    """
+
+    name: str
+    place: str
+    further_words: Sequence[str]
+    queries: Sequence[Sequence[str]]
+    near_keys: Sequence[str]
+
+
+async def count_namesakes(tx: Tx, _: AllPartners, organisation: Organisation) -> int:
+    """How many other active bodies of its register have a name of the same words, counted up to 100."""
+    return int(
+        await tx.fetchval(
+            f"""
+            select count(*) from (
+                select from organisation_search s
+                where s.name = (select search_name from organisation where id = $1) and s.name <> ''
+                    and s.id <> $1 and s.registry_id = $2 and s.active and s.partner_id is null
+                limit {_COUNTED}
+            ) others
+            """,
+            organisation.id,
+            organisation.registry_id,
+        )
+    )
+
+
+async def list_namesakes(tx: Tx, _: AllPartners, organisation: Organisation, asked: NameSearch) -> list[Namesake]:
+    """Other active bodies of its register that a name may mean, those with its first line first.
+
+    Those with the first line of this one, of a large family those that share most words beyond it and most of the
+    place; those with the very name for their first line; those with all words of the name, or all that it shares with
+    this one; and those whose numbers are a slip away and have the same first line.
+    """
+    rows = await tx.fetch(
+        _NAMESAKES,
+        organisation.id,
+        asked.name,
+        asked.place,
+        " | ".join(_all_of(words) for words in asked.queries if words) or None,
+        organisation.registry_id,
+        list(asked.near_keys),
+        list(asked.further_words),
+    )
+    return [Namesake(**{**dict(row), "other_names": tuple(row["other_names"])}) for row in rows]
+
+
+def _all_of(words: Sequence[str]) -> str:
+    return "(" + " & ".join(f"'{word}'" for word in words) + ")"

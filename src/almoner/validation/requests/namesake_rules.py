@@ -1,0 +1,111 @@
+"""Whether another number of the register is meant: one whose name fits better, or as well and is a slip away.
+
+Pure. No list of words decides: what is asked is compared with the others as it is with the body of its number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from almoner.nonprofits.organisations.domain import Namesake, Organisation, normalise_search_text
+from almoner.nonprofits.registries import domain as registries_domain
+from almoner.screening.matching import service as matching
+from almoner.screening.matching.domain import Party, PartyAgreement
+
+_AS_WELL: Final = 0.02
+"""Names whose scores are no further apart fit equally well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why another number may be meant: a reason of ``REVIEW_REASONS``, and the bodies that may be."""
+
+    code: str
+    candidates: Sequence[Namesake]
+
+
+def street_of(place: Organisation | Namesake) -> str | None:
+    """Both lines of an address."""
+    return " ".join(line for line in (place.address_line_1, place.address_line_2) if line) or None
+
+
+def party_of(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
+    """A body of the register, to be compared. ``in_family``: others have the first line of its name too, if known."""
+    names = [one.name, *one.other_names]
+    located = street_of(one), one.city, one.state, one.postcode, one.country_code
+    return Party(names, *located, second_line=one.secondary_name, in_family=in_family)
+
+
+def find_doubt(
+    asked: Party,
+    listed: Organisation,
+    number_key: str,
+    own: PartyAgreement,
+    others: Sequence[Namesake],
+    *,
+    addressed: bool,
+) -> Doubt | None:
+    """What speaks for another number. ``addressed``: both sides tell of a place, which ``own`` is of, too."""
+    first_lines = [other.name for other in others]
+    found = [
+        (other, matching.compare_parties(asked, party_of(other, in_family=_has_family(other, first_lines))))
+        for other in others
+    ]
+    likely = [(other, one) for other, one in found if one.likely]
+    better = [
+        other
+        for other, one in likely
+        if _fits_better(one, own, addressed=addressed)
+        or (_is_written(other, asked) and not _is_written(listed, asked) and one.score >= own.score)
+    ]
+    members = [other for other in others if other.same_first_line]
+    if "unnamed" in own.vetoes and all(other.same_first_line and not other.secondary_name for other in better):
+        return Doubt("member_not_named", members)
+    if better:
+        return Doubt("other_number_fits_better", better)
+    equal = [other for other, one in likely if abs(one.name - own.name) <= _AS_WELL]
+    if not (own.exact and addressed) and (alike := [other for other in equal if _is_other_member(other, listed)]):
+        return Doubt("member_not_named", alike)
+    near = registries_domain.number_keys_one_typo_away(number_key)
+    if not addressed and (
+        typos := [other for other in equal if other.number_key in near and _elsewhere(other, listed)]
+    ):
+        return Doubt("similar_number", typos)
+    return None
+
+
+def bearers_elsewhere(asked: Party, listed: Organisation, others: Sequence[Namesake]) -> list[Namesake]:
+    """The others in another place than the body of the number whose name is the very one that is asked."""
+    return [
+        other
+        for other in others
+        if _elsewhere(other, listed) and matching.compare_parties(asked, party_of(other, in_family=None)).exact
+    ]
+
+
+def _is_written(one: Organisation | Namesake, asked: Party) -> bool:
+    """Whether its name, or its second line, is written as it is asked, legal form and all."""
+    written = {normalise_search_text(name) for name in (one.name, one.secondary_name) if name}
+    return not written.isdisjoint(map(normalise_search_text, asked.names))
+
+
+def _has_family(other: Namesake, first_lines: Sequence[str]) -> bool | None:
+    return other.same_first_line or first_lines.count(other.name) > 1 or None
+
+
+def _fits_better(other: PartyAgreement, own: PartyAgreement, *, addressed: bool) -> bool:
+    """By its name, or by the place where the names fit equally well."""
+    if other.whole_name and other.exact and not (own.whole_name and own.exact):
+        return True
+    if other.name > own.name + _AS_WELL:
+        return not addressed or other.score > own.score
+    nearer = other.score > own.score + _AS_WELL or (other.same_place and not own.same_place)
+    return addressed and other.name > own.name - _AS_WELL and nearer
+
+
+def _is_other_member(other: Namesake, listed: Organisation) -> bool:
+    return other.same_first_line and other.secondary_name != listed.secondary_name
+
+
+def _elsewhere(other: Namesake, listed: Organisation) -> bool:
+    return (other.city, other.state, other.postcode) != (listed.city, listed.state, listed.postcode)

@@ -1,0 +1,143 @@
+"""Bodies that share a name: members of a family, namesakes elsewhere, numbers a digit apart, offices elsewhere."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pytest
+
+from almoner.platform.database.postgres import PostgresServer
+from tests.support import database
+from tests.support.bmf import body
+from tests.support.client import Client
+from tests.support.service import Service, serving
+from tests.support.validation import Lists, decided, evidence, steps
+
+APRIL: Final = datetime(2026, 4, 13, tzinfo=UTC)
+FAMILY: Final = "TEASEL RUNNERS CLUB OF AMERICA"
+STRIDERS, TRAIL, PLAINS_23, PLAINS_24, CENTRAL = "830298531", "830298541", "830298602", "830298613", "830298700"
+DUNLINS: Final = ("840500011", "840500021", "840600000")
+CARNES, ARTS, RELIEF, SAME = "850100001", "850100022", "850100303", "850104004"
+AT: Final = {
+    "LARAMIE": {"addressLine1": "1 Main St", "city": "Laramie", "state": "WY", "postal": "82070"},
+    "CASPER": {"addressLine1": "9 Elm St", "city": "Casper", "state": "WY", "postal": "82601"},
+    "JACKSON": {"addressLine1": "7 Oak St", "city": "Jackson", "state": "WY", "postal": "83001"},
+    "DENVER": {"addressLine1": "5 Ash St", "city": "Denver", "state": "CO", "postal": "80202"},
+}
+
+
+def at(ein: str, name: str, city: str, **columns: str) -> dict[str, str]:
+    place = AT[city]
+    columns |= {"STREET": place["addressLine1"].upper(), "CITY": city, "ZIP": f"{place['postal']}-0000"}
+    return body(ein, name, **columns)
+
+
+ROWS: Final = [
+    at(STRIDERS, FAMILY, "CASPER", SORT_NAME="WINDY CITY STRIDERS", GROUP="2702", AFFILIATION="9"),
+    at(TRAIL, FAMILY, "JACKSON", SORT_NAME="TETON TRAIL RUNNERS", GROUP="2702", AFFILIATION="9"),
+    at(PLAINS_23, FAMILY, "LARAMIE", SORT_NAME="23 HIGH PLAINS HARRIERS", GROUP="2702", AFFILIATION="9"),
+    at(PLAINS_24, FAMILY, "LARAMIE", SORT_NAME="24 HIGH PLAINS HARRIERS", GROUP="2702", AFFILIATION="9"),
+    at(CENTRAL, FAMILY, "LARAMIE", GROUP="2702", AFFILIATION="6"),
+    at(DUNLINS[0], "DUNLIN GUILD", "CASPER"),
+    at(DUNLINS[1], "DUNLIN GUILD", "JACKSON"),
+    at(DUNLINS[2], "DUNLIN GUILD", "LARAMIE"),
+    at(CARNES, "CARNES VOLUNTEER FIRE DEPARTMENT", "CASPER"),
+    at(ARTS, "HELLEBORE ARTS INC", "CASPER", SORT_NAME="HBA COLLECTIVE"),
+    at(RELIEF, "PTARMIGAN RELIEF", "CASPER"),
+    at(SAME, "PTARMIGAN GREBE RELIEF FUND", "CASPER"),
+    at("850104005", "PTARMIGAN GREBE RELIEF FUND", "CASPER"),
+]
+
+
+@pytest.fixture(scope="module")
+async def world(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Service]:
+    async with database.copied(postgres_server) as made, serving(made) as service:
+        await Lists(service.db, tmp_path_factory.mktemp("lists")).master(APRIL, ROWS)
+        await service.drain()
+        yield service
+
+
+@pytest.fixture
+async def partner(world: Service) -> AsyncIterator[Client]:
+    client = world.client((await world.tenant()).secret)
+    yield client
+    await client.close()
+
+
+async def asked(world: Service, partner: Client, name: str, number: str, place: str | None) -> dict[str, Any]:
+    return await decided(world, partner, name=name, registryId=number, **(AT[place] if place else {}))
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "place"),
+    [
+        pytest.param("Teasel Runners Club of America Windy City Striders", STRIDERS, None, id="both lines"),
+        pytest.param("Windy City Striders", STRIDERS, None, id="the second line"),
+        pytest.param("Windy City Striders", STRIDERS, "CASPER", id="the second line, with the address"),
+        pytest.param("Teasel Runners Club of America - Windy Ctiy Striders", STRIDERS, None, id="nearly"),
+        pytest.param("Teasel Runners Club Windy City Striders", STRIDERS, "CASPER", id="in part, with the address"),
+        pytest.param("Teasel Runners Club of America 23", PLAINS_23, None, id="by its number in the family"),
+        pytest.param("Teasel Runners Club of America", CENTRAL, None, id="the central body has one line"),
+        pytest.param("Dunlin Guild", DUNLINS[2], None, id="no other number is near"),
+        pytest.param("Dunlin Guild", DUNLINS[0], "CASPER", id="a namesake at its place"),
+        pytest.param("Hellebore Arts", ARTS, None, id="a first line that nobody else has"),
+        pytest.param("HBA Collective", ARTS, None, id="another name of its own"),
+        pytest.param("Ptarmigan Relief", RELIEF, "LARAMIE", id="another office of a name that nobody else has"),
+        pytest.param("Ptarmigan Grebe Relief Fund", SAME, "CASPER", id="of one name and place the number decides"),
+        pytest.param("Carnse Volunteer Fire Department", CARNES, None, id="letters that are swapped"),
+        pytest.param("Barnes Volunteer Fire Department", CARNES, "CASPER", id="a slip at the very place"),
+    ],
+)
+async def test_who_is_named_is_accepted(
+    world: Service, partner: Client, name: str, number: str, place: str | None
+) -> None:
+    record = await asked(world, partner, name, number, place)
+    assert record["acceptedAt"], (await evidence(world, record))[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "place", "reason"),
+    [
+        pytest.param(FAMILY, STRIDERS, None, "member_not_named", id="the parent's name"),
+        pytest.param(FAMILY, STRIDERS, "CASPER", "member_not_named", id="the parent's name at the member's address"),
+        pytest.param("High Plains Harriers", PLAINS_23, None, "name_disagrees", id="what two of them are called"),
+        pytest.param("Windy City Striders", TRAIL, None, "other_number_fits_better", id="a digit wrong"),
+        pytest.param("Windy City Striders", TRAIL, "CASPER", "other_number_fits_better", id="with the right address"),
+        pytest.param(f"{FAMILY} Windy City Striders", CENTRAL, None, "name_disagrees", id="a member at the parent's"),
+        pytest.param("Dunlin Guild", DUNLINS[1], None, "similar_number", id="a namesake a digit away"),
+        pytest.param("Dunlin Guild", DUNLINS[1], "CASPER", "other_number_fits_better", id="a namesake at the address"),
+        pytest.param("Dunlin Guild", DUNLINS[1], "DENVER", "address_disagrees", id="an address of neither"),
+        pytest.param("Ptarmigan Relief", RELIEF, "DENVER", "address_disagrees", id="a common name in another state"),
+        pytest.param(
+            "Barnes Volunteer Fire Department", CARNES, None, "distinctive_word_differs", id="one telling word"
+        ),
+    ],
+)
+async def test_who_is_not_named_is_asked_about(
+    world: Service, partner: Client, name: str, number: str, place: str | None, reason: str
+) -> None:
+    record = await asked(world, partner, name, number, place)
+    assert record["acceptedAt"] is None
+    assert reason in (await evidence(world, record))[-1].outcome.reasons
+
+
+async def test_the_evidence_names_who_may_be_meant(world: Service, partner: Client) -> None:
+    record = await asked(world, partner, FAMILY, STRIDERS, "LARAMIE")
+    step = (await steps(world, record))["namesakes"]
+    assert [number for number, _, _ in step.facts["candidates"]] == [PLAINS_23, PLAINS_24, CENTRAL, TRAIL]  # type: ignore[attr-defined]
+    assert step.facts["candidates"][0][1:] == [  # type: ignore[index]
+        "Teasel Runners Club of America, 23 High Plains Harriers",
+        "LARAMIE WY",
+    ]
+
+
+async def test_a_warning_tells_of_the_other_office(world: Service, partner: Client) -> None:
+    step = (await steps(world, await asked(world, partner, "Ptarmigan Relief", RELIEF, "LARAMIE")))["address"]
+    assert (step.verdict, step.code) == ("warn", "other_address")
+
+
+async def test_the_parts_of_each_step_add_up_to_its_score(world: Service, partner: Client) -> None:
+    found = await steps(world, await asked(world, partner, "Teasel Runners Club of America 23", PLAINS_23, "LARAMIE"))
+    for name in ("name", "address"):
+        facts = found[name].facts
+        assert sum(part[1] for part in facts["parts"]) == pytest.approx(facts["score"], abs=0.001), name  # type: ignore[attr-defined]
