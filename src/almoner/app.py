@@ -66,6 +66,31 @@ def describe_server_api(services: Services) -> bytes:
     return describe_api(services.routes, services.events.values(), deployment.ids, deployment.links.api)
 
 
+def _probes(services: Services, description: bytes | None) -> list[Route]:
+    return probe_routes(
+        {**services.checks, "stopping": services.drain.check},
+        services.db.deployment.identity,
+        services.db.disk,
+        services.telemetry,
+        description,
+        services.settings.metrics_secret,
+    )
+
+
+def create_worker_app(services: Services) -> ASGIApp:
+    """What one worker answers: whether it lives and can work, and its metrics. By http, from inside."""
+    probes = Router(list(_probes(services, None)), redirect_slashes=False)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = probes  # lets the router raise what it would otherwise answer as plain text
+        try:
+            await probes(scope, receive, send)
+        except HTTPException:
+            raise NotFound("a worker answers /healthz, /readyz and /metrics alone") from None
+
+    return EdgeMiddleware(answer, services.telemetry, services.db.deployment.clock, https_only=False)
+
+
 def create_app(
     services: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
 ) -> ASGIApp:
@@ -88,14 +113,7 @@ def create_app(
     description = description or describe_server_api(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),
-        *probe_routes(
-            {**services.checks, "stopping": services.drain.check},
-            deployment.identity,
-            services.db.disk,
-            services.telemetry,
-            description,
-            services.settings.metrics_secret,
-        ),
+        *_probes(services, description),
         *reference_routes(deployment, description),
         signing_keys_route(deployment.vault),
         *site.routes(),

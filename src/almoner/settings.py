@@ -110,6 +110,13 @@ class Settings(BaseSettings):
         le=65534,
         description="Port of the API and the hosted pages. The test payment provider uses the next port.",
     )
+    worker_port: int | None = Field(
+        None,
+        ge=1,
+        le=65535,
+        description="Port of a worker's `/healthz`, `/readyz` and `/metrics`, on ALMONER_HOST. If it is not set, a "
+        "worker listens on no port.",
+    )
     drain_seconds: int | None = Field(
         None,
         ge=0,

@@ -11,7 +11,9 @@ class PortBusy(Exception):
     """The port is in use; the message says what to do."""
 
 
-def open_listening_sockets(host: str, port: int, *, purpose: str = "") -> list[socket.socket]:
+def open_listening_sockets(
+    host: str, port: int, *, purpose: str = "", setting: str = "ALMONER_PORT"
+) -> list[socket.socket]:
     """Sockets for every address of the host; ``localhost`` is both loopback families, as far as the machine has them.
 
     Raises PortBusy, or OSError when the host is none of this machine's addresses.
@@ -32,11 +34,11 @@ def open_listening_sockets(host: str, port: int, *, purpose: str = "") -> list[s
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(
                 f"Port {port}{purpose} is in use: stop the program that listens there, or choose another port, "
-                f"such as ALMONER_PORT={port + 100 if port < 65000 else 8080}."
+                f"such as {setting}={port + 100 if port < 65000 else 8080}."
             ) from None
         if error.errno == errno.EACCES:
             raise PortBusy(
-                f"Port {port}{purpose} needs more privileges: choose one above 1023 with ALMONER_PORT."
+                f"Port {port}{purpose} needs more privileges: choose one above 1023 with {setting}."
             ) from None
         raise
     return opened

@@ -15,7 +15,7 @@ import uvloop
 from starlette.types import ASGIApp
 
 from almoner import migrations, settings, worker
-from almoner.app import create_app
+from almoner.app import create_app, create_worker_app
 from almoner.cli import local, logs, outputs
 from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
@@ -180,15 +180,19 @@ def work() -> None:
     """Run background jobs and webhook deliveries.
 
     A worker also runs scheduled jobs. You can run any number of workers. To stop a worker, send it SIGTERM: it exits
-    once its current jobs have finished.
+    once its current jobs have finished. With ALMONER_WORKER_PORT it answers /healthz, /readyz and /metrics.
     """
     outputs.ignore_output_errors()
     given = read_settings_aloud()
+    sockets: list[socket.socket] = []
+    if given.worker_port is not None:
+        own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}
+        sockets = open_listening_sockets(given.host, given.worker_port, **own)
     with local.complete_settings(given) as complete:
-        uvloop.run(_work(given, complete))
+        uvloop.run(_work(given, complete, sockets))
 
 
-async def _work(given: Settings, complete: Settings) -> None:
+async def _work(given: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
@@ -198,6 +202,9 @@ async def _work(given: Settings, complete: Settings) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database_running(given, stop))
+            group.create_task(services.drain.run(stop, stop, stop, 0))
             group.create_task(worker.run(services, "worker", stop))
+            if sockets:
+                group.create_task(serve_application(create_worker_app(services), sockets, stop))
     finally:
         await services.close()

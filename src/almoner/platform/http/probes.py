@@ -28,13 +28,14 @@ def probe_routes(
     identity: DeploymentIdentity,
     disk: DiskSpace,
     telemetry: Telemetry,
-    openapi: bytes,
+    openapi: bytes | None,
     metrics_token: str | None,
 ) -> list[Route]:
     """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
 
-    ``identity``: whether the database is a copy that does nothing outside. ``disk``: whether writes are refused.
-    ``metrics_token``: what the metrics cost; None: they are for callers on this machine.
+    ``openapi``: None where nothing else is answered. ``identity``: whether the database is a copy that does nothing
+    outside. ``disk``: whether writes are refused. ``metrics_token``: what the metrics cost; None: they are for callers
+    on this machine.
     """
 
     async def healthz(_request: Request) -> Response:
@@ -63,12 +64,8 @@ def probe_routes(
     async def description(_request: Request) -> Response:
         return Response(openapi, media_type="application/json", headers={"Access-Control-Allow-Origin": "*"})
 
-    return [
-        Route("/healthz", healthz),
-        Route("/readyz", readyz),
-        Route("/metrics", metrics),
-        Route("/openapi.json", description),
-    ]
+    probes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
+    return probes if openapi is None else [*probes, Route("/openapi.json", description)]
 
 
 def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, object]:

@@ -1,0 +1,66 @@
+"""A worker's own port: health, readiness, and the metrics that only a worker has (O7)."""
+
+import asyncio
+import re
+import signal
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.database import TestDatabase
+from tests.support.eventually import eventually
+from tests.support.running import free_port
+from tests.support.service import Service, serving
+from tests.support.workers import start_worker
+
+FINISHED = r'almoner_jobs_total\{[^}]*"documents.sweep"[^}]*\} [1-9]'
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+async def test_a_worker_shows_its_health_and_metrics_o7(service: Service, tmp_path: Path) -> None:
+    port = free_port()
+    process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1")
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+
+            async def shown(path: str) -> httpx.Response | None:
+                try:
+                    return await client.get(path)
+                except httpx.TransportError:
+                    return None
+
+            async def counted() -> bool:
+                answer = await shown("/metrics")
+                return answer is not None and re.search(FINISHED, answer.text) is not None
+
+            await eventually(counted, within=60)
+            metrics = (await client.get("/metrics")).text
+            for name in ("almoner_deliveries_total", "almoner_selfcheck_findings", "almoner_queue_jobs"):
+                assert f"# HELP {name.removesuffix('_total')}" in metrics
+            assert (await client.get("/healthz")).json() == {"status": "ok"}
+            ready = await client.get("/readyz")
+            assert (ready.status_code, ready.json()["status"]) == (200, "ok")
+            assert (await client.get("/v1/organisations")).status_code == 404
+            assert (await client.get("/openapi.json")).status_code == 404
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, 60) == 0
+
+
+async def test_a_busy_port_of_a_worker_is_named(service: Service, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1")
+        assert await asyncio.to_thread(process.wait, 60) == 1
+    said = (tmp_path / "worker.log").read_text()
+    assert said.startswith(f"Port {port} (ALMONER_WORKER_PORT) is in use: ")
+    assert "ALMONER_WORKER_PORT=" in said
