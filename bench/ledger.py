@@ -65,7 +65,7 @@ def _ours(db: Database, organisations: list[UUID], providers: int) -> Post:
         provider = f"provider{rng.randrange(providers)}"
         transfers = ledger_domain.payment_transfers(uuid4(), provider, rng.choice(organisations), Money(2500, "USD"))
         async with db.write() as tx:
-            ledger.post_transfers(tx, transfers)
+            ledger.post_at_commit(tx, transfers)
 
     return post
 

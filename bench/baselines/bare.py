@@ -120,25 +120,36 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
     }
     sent = orjson.dumps({"data": answer, "object": "donation_session"})
     key = hashlib.sha256(headers[b"idempotency-key"]).digest()
-    claim = (partner, key, int.from_bytes(key[:8], signed=True), "POST /v1/donation-sessions")
-    stored = (hashlib.sha256(raw).digest(), sent, now, now + timedelta(days=21))
-    actor, done = ("key", "bare"), ("createDonationSession", answer["id"])
-    entry = (new_id(), partner, now, *actor, *done, "127.0.0.1", key, "bare", None, key)
-    metadata = orjson.dumps(body.get("metadata") or {}).decode()
-    session: tuple[object, ...] = (
-        made,
-        parse(body["organisationId"]),
-        None,
-        None,
-        None,
-        None,
-        metadata,
-        expires,
-        None,
-        True,
-        [],
-    )
-    row = await pool.fetchrow(CREATE, *claim, *stored, *entry, *session, secrets.randbelow(16))
+    values: dict[str, object] = {
+        "partner_id": partner,
+        "key_hash": key,
+        "lock": int.from_bytes(key[:8], signed=True),
+        "route": "POST /v1/donation-sessions",
+        "fingerprint": hashlib.sha256(raw).digest(),
+        "answer": sent,
+        "now": now,
+        "entry_id": new_id(),
+        "entry_actor_kind": "key",
+        "entry_actor_id": "bare",
+        "entry_action": "createDonationSession",
+        "entry_subject": answer["id"],
+        "entry_address": "127.0.0.1",
+        "entry_address_digest": key,
+        "entry_request_id": "bare",
+        "entry_details": None,
+        "entry_mac": key,
+        "id": made,
+        "organisation_id": parse(body["organisationId"]),
+        "user_id": None,
+        "language": None,
+        "currency": None,
+        "success_url": None,
+        "metadata": orjson.dumps(body.get("metadata") or {}).decode(),
+        "success_host": None,
+        "world_currency": True,
+        "own_countries": [],
+    }
+    row = await pool.fetchrow(CREATE.sql, *CREATE.arguments(values))
     assert row is not None
     return 200, row["stored_response"] or sent
 

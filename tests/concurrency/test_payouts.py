@@ -177,5 +177,5 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             await bundle(tx, partner),
         )
         received = ledger_domain.payment_transfers(tx.new_id(), "bulk", organisation, Money(2 * many, "USD"))
-        ledger.post_transfers(tx, received)
+        ledger.post_at_commit(tx, received)
     return partner

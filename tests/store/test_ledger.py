@@ -58,7 +58,7 @@ async def provider(service: Service, cause: UUID) -> str:
 async def post(service: Service, transfers: list[LedgerTransfer]) -> None:
     """In a transaction of its own."""
     async with service.db.write() as tx:
-        ledger.post_transfers(tx, transfers)
+        ledger.post_at_commit(tx, transfers)
 
 
 async def sides(service: Service, account: LedgerAccount) -> tuple[int, int]:
@@ -334,7 +334,7 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
         async with service.db.write() as tx:
             for currency in currencies:
                 provider = first[0].debit.provider if currency == "USD" else second[0].debit.provider
-                ledger.post_transfers(
+                ledger.post_at_commit(
                     tx, ledger_domain.unallocated_payment_transfers(uuid4(), str(provider), Money(100, currency))
                 )
                 await both.wait()
@@ -346,14 +346,14 @@ async def test_m2_transactions_that_post_in_steps_never_wait_for_each_other(serv
 async def test_m1_what_is_posted_in_a_savepoint_goes_with_it(service: Service, provider: str, cause: UUID) -> None:
     liability = ledger_domain.liability_account(cause, "USD")
     async with service.db.write() as tx:
-        ledger.post_transfers(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+        ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
         with pytest.raises(asyncpg.CheckViolationError):
             async with tx.savepoint():
-                ledger.post_transfers(
+                ledger.post_at_commit(
                     tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_001, "USD"))
                 )
         async with tx.savepoint():
-            ledger.post_transfers(tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_000, "USD")))
+            ledger.post_at_commit(tx, ledger_domain.disbursement_sent_transfers(uuid4(), cause, Money(10_000, "USD")))
     assert await sides(service, liability) == (10_000, 10_100)
 
 
@@ -361,7 +361,7 @@ async def test_m1_nothing_is_posted_where_nothing_is_written(service: Service, p
     for mode in (service.db.read, service.db.single, service.db.snapshot):
         with pytest.raises(RuntimeError, match=r"open db.write"):
             async with mode() as tx:
-                ledger.post_transfers(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
+                ledger.post_at_commit(tx, ledger_domain.payment_transfers(uuid4(), provider, cause, Money(100, "USD")))
 
 
 async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Service) -> None:

@@ -1,5 +1,7 @@
 """Lists by id with their counters: planned once, and by the key alone, whoever asks."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from typing import cast
 from uuid import UUID
 
@@ -52,3 +54,16 @@ async def test_p7_the_total_is_told_when_no_row_is_left(service: Service, tenant
         await counters.add_to_list_total(tx, partner, donations_store.LIST, 3)
         assert await donations_store_lists.list_page(tx, partner, PAGES[2], DonationFilters()) == ([], 3)
         assert await counters.get_list_total(tx, partner, donations_store.LIST) == 3
+
+
+async def test_writers_of_one_partner_count_without_waiting_for_each_other(service: Service, tenant: Tenant) -> None:
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(service.db.write()) for _ in range(4)]
+        numbers = [await tx.fetchval("select pg_backend_pid()") for tx in opened]
+        apart = {number % counters.SLOTS: tx for number, tx in zip(numbers, opened, strict=True)}
+        assert len(apart) > 1
+        async with asyncio.timeout(5):
+            for tx in apart.values():
+                await counters.add_to_list_total(tx, tenant.partner, "donation", 1)
+    async with service.db.read() as tx:
+        assert await counters.get_list_total(tx, tenant.partner, "donation") == len(apart)

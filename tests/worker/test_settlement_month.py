@@ -124,4 +124,4 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
             """
         )
         received = ledger_domain.payment_transfers(tx.new_id(), PROVIDER, organisation, Money(1000 * many, "USD"))
-        ledger.post_transfers(tx, received)
+        ledger.post_at_commit(tx, received)

@@ -9,6 +9,7 @@ fails on it and is run again by the endpoint layer, which then finds the stored 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from asyncpg import Record
 from almoner.kit.errors import IncorrectParams, KeyInUse, OriginalCallInProgress, SameKeyDifferentData
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
+from almoner.platform.database.named import NamedStatement
 from almoner.platform.database.transactions import Partner, Tx
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
@@ -28,24 +30,26 @@ CONSTRAINT: Final = "idempotency_response_key"
 _canonical = msgspec.json.Encoder(order="sorted")
 
 CLAIM: Final = """
-claim as materialized (select $2::bytea is null or pg_try_advisory_xact_lock($3::bigint) as got),
+claim as materialized (select :key_hash::bytea is null or pg_try_advisory_xact_lock(:lock::bigint) as got),
 stored as materialized (
     select a.route, a.fingerprint, a.response from idempotency_response a
-    where a.partner_id = $1 and a.key_hash = $2 and a.expires_at > $7
+    where a.partner_id = :partner_id and a.key_hash = :key_hash and a.expires_at > :now
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
-"""CTEs for a hot write. Its parameters begin with ``IdempotencyClaim.parameters``: $1 partner, $2 key hash, $3 lock
-number, $4 route, $5 fingerprint, $6 sealed answer, $7 business time, $8 expiry; the effect selects ``from free``."""
+"""CTEs of a hot write, a ``NamedStatement`` of ``IdempotencyClaim.named_values``; the effect selects ``from free``."""
 
-COMPLETE: Final = """
-kept as (
-    insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
-    select $1, $2, $4::text, $5::bytea, $6::bytea, $7, $8::timestamptz from made where $2 is not null
-)"""
+_ANSWER: Final = f"""
+insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
+select :partner_id, :key_hash, :route::text, :fingerprint::bytea, :answer::bytea, :now::timestamptz,
+    :now::timestamptz + interval '{LIFETIME.days} days'"""
+
+COMPLETE: Final = f"kept as ({_ANSWER} from made where :key_hash is not null)"
 """CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
 
-AUDIT: Final = f"audited as ({audit.insert_entries_sql(9, 'from made')})"
-"""CTE that writes the audit entry of the call: $9 to $20 are its ``Trace.values``."""
+_ENTRY: Final = partial(audit.insert_entries_sql, scope=":partner_id", at=":now")
+
+AUDIT: Final = f"audited as ({_ENTRY('from made')})"
+"""CTE that writes the audit entry of the call, with ``audit.named_values``."""
 
 OUTCOME: Final = """
 (select got from claim) as claim_got, (select route from stored) as stored_route,
@@ -71,19 +75,17 @@ class IdempotencyClaim:
     key_hash: bytes | None
     lock: int | None
 
-    def sql_parameters(self, tx: Tx, body: bytes) -> tuple[object, ...]:
-        """The first eight parameters of a hot write whose answer is ``body``."""
-        sealed = None if self.key_hash is None else _seal(tx.vault, self.key_hash, body)
-        return (
-            self.partner.id,
-            self.key_hash,
-            self.lock,
-            self.route,
-            self.fingerprint,
-            sealed,
-            tx.now,
-            tx.now + LIFETIME,
-        )
+    def named_values(self, tx: Tx, body: bytes) -> dict[str, object]:
+        """The values of a statement that claims the key, and keeps ``body`` as the answer."""
+        return {
+            "partner_id": self.partner.id,
+            "key_hash": self.key_hash,
+            "lock": self.lock,
+            "route": self.route,
+            "fingerprint": self.fingerprint,
+            "answer": None if self.key_hash is None else _seal(tx.vault, self.key_hash, body),
+            "now": tx.now,
+        }
 
     def resolve_outcome(self, tx: Tx, outcome: Record) -> None:
         """Return when the effect was free to happen. Raises Replayed or one of the idempotency problems."""
@@ -163,30 +165,16 @@ async def acquire_claim(tx: Tx, held: IdempotencyClaim, *, leased: bool = False)
         held.raise_stored_answer(tx.vault, row["route"], row["fingerprint"], row["response"])
 
 
-_KEEP: Final = f"""
-with kept as (
-    insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7) returning 1
-) {audit.insert_entries_sql(8, "from kept")}
-"""
+_COMPLETE: Final = NamedStatement(f"with kept as ({_ANSWER} returning 1) {_ENTRY('from kept')}")
 
 
 async def complete_claim(tx: Tx, held: IdempotencyClaim, body: bytes, entry: tuple[object, ...]) -> None:
-    """Last statement of an ordinary write: store the answer and the audit entry (``Trace.values``) with its effect."""
+    """Last statement of an ordinary write: store the answer and the audit entry with its effect."""
     if held.key_hash is None:
         await audit.insert_entry(tx, entry)
         return
-    await tx.execute(
-        _KEEP,
-        held.partner.id,
-        held.key_hash,
-        held.route,
-        held.fingerprint,
-        _seal(tx.vault, held.key_hash, body),
-        tx.now,
-        tx.now + LIFETIME,
-        *entry,
-    )
+    values = held.named_values(tx, body) | audit.named_values(entry)
+    await tx.execute(_COMPLETE.sql, *_COMPLETE.arguments(values))
 
 
 def is_claim_conflict(error: BaseException) -> bool:

@@ -1,7 +1,8 @@
 -- The platform: idempotency, events, jobs, processes, business time, the audit log, and which deployment this is.
 
+-- No foreign key to partner, as for event: each write of a partner would lock and dirty the partner's row.
 create table idempotency_response (
-    partner_id uuid not null references partner (id),
+    partner_id uuid not null,
     key_hash bytea not null check (length(key_hash) = 32),
     route text not null,
     fingerprint bytea not null check (length(fingerprint) = 32),
@@ -13,11 +14,11 @@ create table idempotency_response (
 create index idempotency_response_expiry on idempotency_response (expires_at);
 grant select, insert, delete on idempotency_response to almoner_app;
 
--- List totals in 16 slots, so that one partner's writers do not queue on one row.
+-- List totals in 64 slots, one for each connection, so that one partner's writers do not queue on one row.
 create table list_counter (
     partner_id uuid not null references partner (id),
     list text not null,
-    slot smallint not null check (slot between 0 and 15),
+    slot smallint not null check (slot between 0 and 63),
     n bigint not null,
     primary key (partner_id, list, slot)
 ) with (fillfactor = 50);

@@ -16,6 +16,7 @@ import msgspec
 from asyncpg import Record
 
 from almoner.platform.crypto import Vault
+from almoner.platform.database.named import NamedStatement
 from almoner.platform.database.transactions import Tx
 
 Kind = Literal["key", "member", "operator", "machine", "system"]
@@ -108,13 +109,26 @@ COLUMNS: Final = (
 )
 
 
-def insert_entries_sql(first: int, source: str = "") -> str:
-    """SQL that writes an entry for each row of ``source``; its parameters are ``Trace.values``, from ``$first`` on."""
-    parameters = ", ".join(f"${number}" for number in range(first, first + COLUMNS.count(",") + 1))
-    return f"insert into audit_entry ({COLUMNS}) select {parameters} {source}"
+def insert_entries_sql(source: str, *, scope: str = ":entry_scope", at: str = ":entry_at") -> str:
+    """Part of a ``NamedStatement`` that writes an entry for each row of ``source``, with ``named_values``.
+
+    ``scope``, ``at``: the names that the statement has for the same values.
+    """
+    named = {"scope": scope, "at": at}
+    values = ", ".join(named.get(column, f":entry_{column}") for column in COLUMNS.split(", "))
+    return f"insert into audit_entry ({COLUMNS}) select {values} {source}"
 
 
-_INSERT: Final = insert_entries_sql(1)
+_NAMES: Final = tuple(f"entry_{column}" for column in COLUMNS.split(", "))
+
+
+def named_values(entry: tuple[object, ...]) -> dict[str, object]:
+    """The values of an entry (``EntryContext.entry_values``) by the names of ``insert_entries_sql``."""
+    return dict(zip(_NAMES, entry, strict=True))
+
+
+INSERT: Final = NamedStatement(insert_entries_sql("")).sql
+"""Of one entry; its parameters are ``EntryContext.entry_values``."""
 
 
 async def record_entry(
@@ -138,8 +152,8 @@ async def record_entry(
 
 
 async def insert_entry(tx: Tx, values: tuple[object, ...]) -> None:
-    """Write one entry, given as ``Trace.values``."""
-    await tx.execute(_INSERT, *values)
+    """Write one entry, given as ``EntryContext.entry_values``."""
+    await tx.execute(INSERT, *values)
 
 
 def entry_from_row(row: Record) -> Entry:

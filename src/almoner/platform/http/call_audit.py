@@ -21,7 +21,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 
 
 def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[object, ...]:
-    """The entry (``Trace.values``) of a call that succeeded; ``path``: the values of its path's parameters."""
+    """The entry (``entry_values``) of a call that succeeded; ``path``: the values of its path's parameters."""
     named = _answered_id(result)
     details: dict[str, str] = {}
     if named is None and path:

@@ -108,7 +108,7 @@ async def apply_provider_state(
             known.pop(dispute.provider_dispute)
             transfers += await _record_ended(tx, subject, dispute, decided)
             subject = await _reload_subject(tx, subject)
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
 
 
 async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rules: DisbursementRules) -> Dispute:
@@ -123,7 +123,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
     dispute = await get(tx, dispute_id)
     if dispute.status is not DisputeStatus.OPEN or subject is None:
         raise DisputeError(f"the dispute has already been decided: it is {dispute.status}")
-    ledger.post_transfers(tx, await _record_ended(tx, subject, dispute, decided))
+    ledger.post_at_commit(tx, await _record_ended(tx, subject, dispute, decided))
     return await get(tx, dispute_id)
 
 
@@ -152,7 +152,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
                 lost.id, lost.provider, gift.donation.organisation_id, back
             )
     await _release_donation(tx, gift)
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:

@@ -7,16 +7,16 @@ from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccoun
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 
-def post_transfers(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
+def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     """Post the transfers of a state change, with all others of its transaction, when that ends.
 
     So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
     was posted before, CheckViolationError when more would leave an account than came to it.
     """
-    tx.add_end_step(_post_at_commit, transfers)
+    tx.add_end_step(_post, transfers)
 
 
-async def _post_at_commit(tx: Tx, transfers: list[LedgerTransfer]) -> None:
+async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
     accounts = {side for transfer in transfers for side in (transfer.debit, transfer.credit)}
     if len(transfers) == 1:
         if not await store.insert(tx, ALL_PARTNERS, transfers[0]):

@@ -53,7 +53,7 @@ async def reassign_donation(
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
     await store.insert(tx, ALL_PARTNERS, made)
     if money:
-        ledger.post_transfers(tx, ledger_domain.reassignment_transfers(made.id, source, organisation_id, money))
+        ledger.post_at_commit(tx, ledger_domain.reassignment_transfers(made.id, source, organisation_id, money))
     return given
 
 

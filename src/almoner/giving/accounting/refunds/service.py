@@ -87,7 +87,7 @@ async def begin_refund(
         transfers += await _finish_once(tx, donation, refund, called, started_by, note)
     elif not refund.is_by_bank:
         await queue.enqueue_jobs(tx, [_send_job(refund)])
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
 
 
@@ -147,7 +147,7 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
     """The provider has sent it; told any number of times, it has one effect."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
-        ledger.post_transfers(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
+        ledger.post_at_commit(tx, await _finish_refund(tx, donation, refund, provider_refund, None, None))
 
 
 async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
@@ -214,7 +214,7 @@ async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by
     domain.ensure_valid_reference(name)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
-    ledger.post_transfers(tx, await _finish_once(tx, donation, refund, name, by, note))
+    ledger.post_at_commit(tx, await _finish_once(tx, donation, refund, name, by, note))
     return await get(tx, refund_id)
 
 
@@ -297,7 +297,7 @@ async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | 
     transfers = ledger_domain.donation_refund_reversed_transfers(
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
     if refund.started_by is None:  # an officer who began it sees what becomes of it
         for person in await people.list_with_roles(tx, member_realm(Partner(donation.partner_id)), "owner", "finance"):
             await security_emails.enqueue_email(

@@ -347,7 +347,7 @@ async def _post_booked(tx: Tx, booked: Sequence[_ReconciledLine]) -> None:
     }
     if nets:
         await donations.mark_settled(tx, nets)
-    ledger.post_transfers(tx, [transfer for one in booked for transfer in _transfers_of(one)])
+    ledger.post_at_commit(tx, [transfer for one in booked for transfer in _transfers_of(one)])
 
 
 def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:

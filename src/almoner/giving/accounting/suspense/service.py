@@ -68,7 +68,7 @@ async def record_unallocated_payment(
     reported = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
     if held.is_posted:
-        ledger.post_transfers(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
+        ledger.post_at_commit(tx, ledger_domain.unallocated_payment_transfers(held.id, provider, held.money))
 
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
@@ -107,7 +107,7 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     to_dismiss = [held for held in due if held not in to_refund]
     transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
     transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
     return len(due)
 
 
@@ -130,7 +130,7 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
     _ensure_undecided(held)
     _ensure_posted(held)
     await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.REFUND, note, by, tx.now))
-    ledger.post_transfers(tx, await _begin_refunds(tx, [held], by, note))
+    ledger.post_at_commit(tx, await _begin_refunds(tx, [held], by, note))
     return await get(tx, held_id)
 
 
@@ -172,7 +172,7 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
         raise UnallocatedPaymentError(
             "The provider has already paid this money out to our bank account, so you can only refund it."
         ) from refused
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
     return await get(tx, held_id)
 
 
@@ -199,7 +199,7 @@ async def apply_to_donation(
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
     await store.mark_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
-    ledger.post_transfers(
+    ledger.post_at_commit(
         tx, [*ledger_domain.unallocated_applied_transfers(held.id, held.provider, held.money), *received]
     )
 
@@ -239,7 +239,7 @@ async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str,
     await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
     await queue.delete_dead_jobs(tx, REFUND, str(held.id))
     await outbox.emit(tx, None, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
-    ledger.post_transfers(
+    ledger.post_at_commit(
         tx, [*before, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
     )
 

@@ -155,7 +155,7 @@ async def receive_payment(
         paid = held.paid_minor + applied
         await store.record_paid_amount(tx, held, paid, domain.request_status_of(paid, held.money.minor))
         transfers += await _allocate(tx, replace(held, paid_minor=paid))
-    ledger.post_transfers(tx, transfers)
+    ledger.post_at_commit(tx, transfers)
     return made
 
 
@@ -163,7 +163,7 @@ async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     """Receive more donations that a request's money covers; whether there may be more of them."""
     held = await _lock(tx, ALL_PARTNERS, request_id)
     if held.allocating:
-        ledger.post_transfers(tx, await _allocate(tx, held))
+        ledger.post_at_commit(tx, await _allocate(tx, held))
     return (await get(tx, ALL_PARTNERS, request_id)).allocating
 
 
@@ -203,7 +203,7 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
     if held.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
     await store.close_overpayment(tx, held, "returned", decided_by, note)
-    ledger.post_transfers(
+    ledger.post_at_commit(
         tx, ledger_domain.overpayment_returned_transfers(held.id, Money(held.overpaid_minor, held.money.currency))
     )
     return replace(held, status="returned")
@@ -241,7 +241,7 @@ async def apply_overpayment(
     transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await store.record_paid_amount(tx, target, paid, domain.request_status_of(paid, target.money.minor))
-    ledger.post_transfers(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
+    ledger.post_at_commit(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
     return replace(held, status="applied"), part
 
 

@@ -163,7 +163,7 @@ async def _apply_payment(
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
-    ledger.post_transfers(
+    ledger.post_at_commit(
         tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )
 

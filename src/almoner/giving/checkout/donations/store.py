@@ -35,15 +35,21 @@ def donation_of(row: Record) -> Donation:
     return Donation(*values)
 
 
+_INSERT: Final = f"""
+with made as (
+    insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor, currency,
+                          first_name, last_name, email, consented, anonymous, metadata, created_at, cover_minor,
+                          message, status_changed_at, gift_aid_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19)
+    returning partner_id
+) {counters.increment_sql(LIST, "partner_id", "from made")}
+"""
+
+
 async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
     """Store a new donation. Raises UniqueViolationError for a second one of a session that is not cancelled."""
     await tx.execute(
-        """
-        insert into donation (id, partner_id, organisation_id, user_id, type, session_id, status, amount_minor,
-                              currency, first_name, last_name, email, consented, anonymous, metadata, created_at,
-                              cover_minor, message, status_changed_at, gift_aid_id)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $16, $19)
-        """,
+        _INSERT,
         donation.id,
         partner.id,
         donation.organisation_id,
@@ -64,7 +70,6 @@ async def insert(tx: Tx, partner: Partner, donation: Donation) -> None:
         donation.message,
         donation.gift_aid_id,
     )
-    await counters.add_to_list_total(tx, partner, LIST, 1)
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation | None:

@@ -65,7 +65,7 @@ async def create(
     answer = schemas.session_out(tx, session)
     body = encode_envelope(answer) if claim.key_hash else b""
     entry = trace.entry_values(tx, answer.id)
-    outcome = await store.create(tx, claim.partner, claim.sql_parameters(tx, body), entry, new)
+    outcome = await store.create(tx, claim, body, entry, new)
     claim.resolve_outcome(tx, outcome)
     if not outcome["made"]:
         _raise_refusal(outcome, change)

@@ -6,11 +6,14 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import LIFETIME, SESSION, DonationSession, NewSession
 from almoner.platform import idempotency
+from almoner.platform.audit import log as audit
 from almoner.platform.database import counters, lists
+from almoner.platform.database.named import NamedStatement
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
+from almoner.platform.idempotency import IdempotencyClaim
 
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
@@ -23,64 +26,60 @@ def _session(row: Record) -> DonationSession:
     return DonationSession(*row[:12])
 
 
-CREATE: Final = f"""
+CREATE: Final = NamedStatement(f"""
 with {idempotency.CLAIM},
 organisation_seen as (
     -- as organisations.domain.can_receive and receivable_currencies decide it, of the record that answers for the body
     select id, active and 'nonprofit' = any(types) as receives,
-           $25::text is null or $30::boolean or country_code = any($31::text[]) as takes_currency
+           :currency::text is null or :world_currency::boolean or country_code = any(:own_countries::text[])
+               as takes_currency
     from organisation
-    where id = coalesce((select same_as from organisation where id = $22), $22)
-        and (partner_id is null or partner_id = $1)
+    where id = coalesce((select same_as from organisation where id = :organisation_id), :organisation_id)
+        and (partner_id is null or partner_id = :partner_id)
 ),
-user_seen as (select from giving_user where partner_id = $1 and id = $23 and deleted_at is null),
+user_seen as (select from giving_user where partner_id = :partner_id and id = :user_id and deleted_at is null),
 host_seen as (
-    select $29::text is null or redirect_hosts is null or $29 = any(redirect_hosts) as allowed
-    from partner where id = $1
+    select :success_host::text is null or redirect_hosts is null or :success_host = any(redirect_hosts) as allowed
+    from partner where id = :partner_id
 ),
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
                                   metadata, created_at, expires_at, status_changed_at)
-    select $21, $1, organisation_seen.id, $23::uuid, 'open', $24::text, $25, $26::text, $27::jsonb, $7,
-        $28::timestamptz, $7
+    select :id, :partner_id, organisation_seen.id, :user_id::uuid, 'open', :language::text, :currency,
+        :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now
     from free, organisation_seen, host_seen
-    where receives and takes_currency and allowed and ($23 is null or exists (select from user_seen))
+    where receives and takes_currency and allowed and (:user_id is null or exists (select from user_seen))
     returning 1
 ),
 {idempotency.COMPLETE},
 {idempotency.AUDIT},
-counted as ({counters.INCREMENT.format(source=f"select $1, '{LIST}', $32::smallint, 1 from made")})
+counted as ({counters.increment_sql(LIST, ":partner_id", "from made")})
 select exists (select from made) as made,
        (select receives from organisation_seen) as receives,
        (select takes_currency from organisation_seen) as takes_currency,
        (select allowed from host_seen) as host_allowed,
-       $23 is null or exists (select from user_seen) as user_known,
+       :user_id is null or exists (select from user_seen) as user_known,
        {idempotency.OUTCOME}
-"""
+""")
 
 
-async def create(
-    tx: Tx, _partner: Partner, claim: tuple[object, ...], entry: tuple[object, ...], new: NewSession
-) -> Record:
+async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[object, ...], new: NewSession) -> Record:
     """Check, create, keep the answer, audit and count in one statement. The row says what was found and made."""
     session = new.session
-    row = await tx.fetchrow(
-        CREATE,
-        *claim,
-        *entry,
-        session.id,
-        session.organisation_id,
-        session.user_id,
-        session.language,
-        session.currency,
-        session.success_url,
-        session.metadata,
-        session.expires_at,
-        new.success_host,
-        new.world_currency,
-        new.own_countries,
-        counters.random_counter_slot(),
-    )
+    values = claim.named_values(tx, answer) | audit.named_values(entry)
+    values |= {
+        "id": session.id,
+        "organisation_id": session.organisation_id,
+        "user_id": session.user_id,
+        "language": session.language,
+        "currency": session.currency,
+        "success_url": session.success_url,
+        "metadata": session.metadata,
+        "success_host": new.success_host,
+        "world_currency": new.world_currency,
+        "own_countries": new.own_countries,
+    }
+    row = await tx.fetchrow(CREATE.sql, *CREATE.arguments(values))
     assert row is not None
     return row
 

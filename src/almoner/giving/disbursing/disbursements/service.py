@@ -195,7 +195,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
         return held
     if not await store.update_status(tx, held, "SENT"):
         raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post_transfers(tx, ledger_domain.disbursement_sent_transfers(held.id, held.organisation_id, held.money))
+    ledger.post_at_commit(tx, ledger_domain.disbursement_sent_transfers(held.id, held.organisation_id, held.money))
     if await donations.has_unpaid_donations(tx, held.batch):  # more than it could hold
         await enqueue_batch_collection(tx, Partner(held.partner_id), held.organisation_id)
     return await get(tx, ALL_PARTNERS, held.id)
@@ -239,7 +239,7 @@ async def confirm_paid(
     if not await store.update_status(tx, held, "PAID"):
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move_donations(tx, held.id, "PAID", limit)
-    ledger.post_transfers(tx, ledger_domain.disbursement_paid_transfers(held.id, held.organisation_id, held.money))
+    ledger.post_at_commit(tx, ledger_domain.disbursement_paid_transfers(held.id, held.organisation_id, held.money))
     return await get(tx, ALL_PARTNERS, held.id)
 
 
@@ -262,7 +262,7 @@ async def mark_returned(
     note = f"{tx.ids.text('disbursement', held.id)} was returned: {reason}"
     await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
     was_paid = held.status == "PAID"
-    ledger.post_transfers(
+    ledger.post_at_commit(
         tx, ledger_domain.disbursement_returned_transfers(held.id, held.organisation_id, held.money, was_paid=was_paid)
     )
     return await get(tx, ALL_PARTNERS, held.id)

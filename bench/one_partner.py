@@ -1,0 +1,112 @@
+"""Writes of one partner with all the traffic beside those of ten: no row of a partner may hold up its writers.
+
+``python -m bench.one_partner``; runs of each in turn.
+"""
+
+import asyncio
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+
+from bench.load import Plan, attack
+from bench.machine import Spent
+from bench.scale import FULL, Scale
+from bench.stage import Stage, Variant, server, staged
+
+CONNECTIONS = 32
+PARTNERS = (1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One run: rate, and processor microseconds for each request."""
+
+    rate: float
+    app_us: float
+    database_us: float
+
+
+def _requests(stage: Stage, partners: int, path: str, body: dict[str, object]) -> list[str]:
+    keys = stage.keys[:partners] * (500 // partners)
+    return [
+        _post(key, path, {**body, "organisationId": organisation})
+        for key, organisation in zip(keys, stage.organisations, strict=False)
+    ]
+
+
+def _post(key: str, path: str, body: dict[str, object]) -> str:
+    text = json.dumps(body)
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: {key}",
+        "Content-Type: application/json",
+        "Idempotency-Key: {unique}",
+        f"Content-Length: {len(text)}",
+    ]
+    return "\r\n".join([*lines, "", text])
+
+
+KINDS: dict[str, tuple[str, dict[str, object]]] = {
+    "POST donation-session": ("/v1/donation-sessions", {"metadata": {"campaign": "winter"}}),
+    "POST donation": (
+        "/v1/donations",
+        {
+            "amount": 2500,
+            "currencyCode": "USD",
+            "firstName": "Ada",
+            "lastName": "Byron",
+            "email": "ada@example.org",
+            "metadata": {"campaign": "winter"},
+        },
+    ),
+}
+
+
+async def _write(stage: Stage, servers: list[Variant], requests: list[str], seconds: float) -> Written:
+    app, database = [Spent.by(one.pid) for one in servers], Spent.by(stage.database_pid)
+    each = CONNECTIONS // len(servers)
+    found = await asyncio.gather(
+        *(attack(Plan(one.port, requests, seconds, each, prefix=f"{one.port}")) for one in servers)
+    )
+    if bad := next((one for one in found if one.refused or not one.answered), None):
+        raise RuntimeError(f"{bad.refused} refused: {bad.sample}")
+    answered = sum(one.answered for one in found)
+    spent = sum(Spent.by(one.pid).since(before) for one, before in zip(servers, app, strict=True))
+    database_us = Spent.by(stage.database_pid).since(database) / answered * 1e6
+    return Written(sum(one.rate for one in found), spent / answered * 1e6, database_us)
+
+
+def measure(stage: Stage, scale: Scale, servers: int = 1) -> list[str]:
+    """A table in Markdown."""
+    lines = [
+        f"| {servers} server(s) | partners | per second | CPU us app + PostgreSQL | of ten |",
+        "|---|---|---|---|---|",
+    ]
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(server(stage, f"almoner{number}", "-m", "almoner", "serve"))
+            for number in range(servers)
+        ]
+        for name, (path, body) in KINDS.items():
+            asked = {partners: _requests(stage, partners, path, body) for partners in PARTNERS}
+            runs: dict[int, list[Written]] = {partners: [] for partners in PARTNERS}
+            asyncio.run(_write(stage, running, asked[10], scale.seconds))
+            for _ in range(scale.repeat):
+                for partners in PARTNERS:
+                    runs[partners].append(asyncio.run(_write(stage, running, asked[partners], scale.seconds)))
+            shares = [one.rate / ten.rate for one, ten in zip(runs[1], runs[10], strict=True)]
+            for partners in PARTNERS:
+                rate, app, database = (
+                    median(getattr(run, field) for run in runs[partners]) for field in ("rate", "app_us", "database_us")
+                )
+                share = f"{median(shares):.2f}" if partners == 1 else "1.00"
+                lines.append(f"| {name} | {partners} | {rate:,.0f} | {app:.0f} + {database:.0f} | {share} |")
+    return lines
+
+
+if __name__ == "__main__":
+    with staged(FULL) as filled:
+        for number in (1, 2):
+            print("\n".join(measure(filled, FULL, number)), flush=True)
