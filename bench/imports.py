@@ -31,6 +31,7 @@ from almoner.cli import local
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
+from bench import bodies
 from bench.scale import BRIEF, FULL, Scale
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
@@ -38,12 +39,14 @@ SOURCE = "irs-bmf"
 FILES = os.environ.get("ALMONER_REGISTER_FILES")
 BEGINNING, BEGINNING_ROWS = "almoner-bench-2026-04-13-", 1_000
 MEBIBYTE = 2**20
-FIRST, LATER, BACK, COPY = (
+FIRST, SMALL, LATER, BACK, COPY = (
     "`almoner registers import`, first load",
+    "`almoner registers import` of a small file beside it",
     "`almoner registers import`, a month later",
     "`almoner registers rollback` of that (its rows)",
     "COPY of the parsed rows",
 )
+SMALL_ROWS, SMALL_STATE, SMALL_FIRST_NUMBER, SMALL_DAY = 22, "NM", 990_000_000, "2026-04-13"
 TABLES = ("organisation", "register_entry")
 CLONED = """
     select column_name from information_schema.columns where table_name = $1 and is_generated = 'NEVER'
@@ -133,6 +136,9 @@ def _run(first: Sequence[Path], later: Sequence[Path]) -> _Run:
         with database() as complete:
             take(FIRST, first)
             tables = asyncio.run(_export(complete.owner_dsn, Path(name)))
+            small = Path(name) / f"small-{SMALL_DAY}.csv"
+            bodies.write_state(SMALL_ROWS, small, SMALL_STATE, SMALL_FIRST_NUMBER)
+            take(SMALL, [small])
             if later:
                 take(LATER, later)
                 take(BACK, ())

@@ -199,7 +199,10 @@ async def _renamed(db: Database) -> list[str]:
     with RENAMES.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     async with db.read() as tx:
-        known = {row["registry_number"] for row in await tx.fetch("select registry_number from organisation")}
+        known = {
+            row["registry_number"]
+            for row in await tx.fetch("select registry_number from organisation where search_former <> ''")
+        }
     asked = [Question(row["name_2024_05"].lower(), row["name_2026_04"]) for row in rows if row["ein"] in known]
     if not asked:
         return []

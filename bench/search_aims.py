@@ -46,6 +46,12 @@ def table(told: Mapping[str, Figures]) -> list[str]:
             f"{_found(told['two slips, with the place'], SHOWN, 0.98)}; with a country "
             f"{_found(told['two slips, within a country'], SHOWN, 0.98)}"
         ),
+        f"a number without its zeros: in the first {SHOWN} in 95 %": str(
+            _found(told["number without its zeros"], SHOWN, 0.95)
+        ),
+        f"initials with the place: in the first {SHOWN} in 80 %": str(
+            _found(told["initials with the place"], SHOWN, 0.8)
+        ),
         "half-typed: p50 under 15 ms, p99 under 100 ms": (
             f"{_within(typed, 0.5, 15)}; {_within(typed, 0.99, 100)} ({_within(typed_http, 0.99, 100)} over HTTP)"
         ),

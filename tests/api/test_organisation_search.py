@@ -28,6 +28,8 @@ BODIES: Final = [
     entry("060646974", "YALE UNIVERSITY", city="NEW HAVEN", state="CT"),
     entry("530196605", "HARBOUR KITCHENS", city="WASHINGTON", state="DC"),
     entry("830000001", "DEBRA OF WYOMING", city="CASPER", state="WY"),
+    entry("830000002", "FIRST BAPTIST CHURCH", city="CASPER", state="WY"),
+    entry("830000003", "BIRDS ANIMALS PLANTS FIRST", city="CASPER", state="WY"),
 ]
 
 
@@ -76,6 +78,11 @@ async def test_initials_are_found_beside_a_place(api: Client) -> None:
         answer = await search(api, typed)
         assert numbers(answer)[0] == meant, typed
         assert answer["data"][0]["explain"]["foundBy"] == "initials", typed
+
+
+async def test_the_beginning_of_a_word_is_not_taken_for_initials(api: Client) -> None:
+    assert numbers(await search(api, "first bap"))[0] == "830000002"
+    assert numbers(await search(api, "bap casper "))[0] == "830000003"
 
 
 async def test_a_body_is_found_by_the_names_that_it_had(alone: Service, api: Client, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ async def _search_words(search: _Search) -> _Attempt:
     matched = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
     initials = spelling.initials_beside_words_query(groups, matched)
-    if initials is not None and any(group.is_unmatched for group in groups):
+    if initials is not None and any(group.is_unmatched or group.repaired for group in groups):
         best = await search.tried(SearchRequest(initials, (), query.text, search.keys))
         if best.best >= ranking.confidence_threshold(query):
             return best

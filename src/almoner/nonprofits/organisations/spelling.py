@@ -277,7 +277,8 @@ def initials_beside_words_query(asked: Sequence[QueryTerm], matched: WordSuggest
         if one.word.isalpha()
         and len(one.word) in INITIALS_LENGTHS
         and matched.known.get(one.word, 0) <= MAX_INITIALS_OCCURRENCES
-        and not any(other.is_unmatched for other in asked if other is not one)
+        and (one.word in matched.known or not one.begins)
+        and not any(other.is_unmatched or other.repaired for other in asked if other is not one)
     )
     return ways or None
 
