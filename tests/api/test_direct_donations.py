@@ -95,7 +95,12 @@ async def test_every_refusal_has_its_code(
         assert (await refusal(api, {**body, "userId": user}))[0] == "donation/user_not_found"
     assert (await refusal(api, {**body, "metadata": {"k" * 41: "x"}}))[0] == "donation/invalid_metadata"
     removed = await factories.nonprofit(service, active=False)
-    assert (await refusal(api, {**body, "organisationId": removed}))[0] == "donation/cannot_accept_donations"
+    social = await factories.nonprofit(service, types=("social_impact",))
+    for refusing, why in (
+        (removed, "the organisation is not active (removed)"),
+        (social, "donations go to nonprofits, and by its register the organisation is social_impact"),
+    ):
+        assert await refusal(api, {**body, "organisationId": refusing}) == ("donation/cannot_accept_donations", [why])
     assert await refusal(api, {**body, "currencyCode": "JPY"}) == (
         "donation/wrong_partner_currency",
         ["your account settles in GBP, USD, EUR, not JPY"],

@@ -185,14 +185,14 @@ async def test_the_body_has_one_name_in_answers_events_and_lists(alone: Service,
             tx.ids.parse("organisation", theirs),
         )
     made = await looked(alone, api, organisationId=ours)
-    assert made["organisation"] == {"name": "Shelter!"}
+    assert made["organisation"] == {"name": "Shelter Fund Scotland"}
     assert [one["organisation"] for one in data(await api.get("/v1/monitoring-subscriptions"))] == [
-        {"name": "Shelter!"}
+        {"name": "Shelter Fund Scotland"}
     ]
     [event] = await told(alone, api)
     assert event == made
     judged = await eligibility.evaluated(alone, api, ours, "test_pass")
-    assert judged["organisationName"] == "Shelter!"
+    assert judged["organisationName"] == "Shelter Fund Scotland"
     assert await eligibility.told(alone, api) == [judged]
     assert data(await api.get(eligibility.PATH)) == [judged]
 

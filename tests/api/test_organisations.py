@@ -66,6 +66,7 @@ async def test_a_record_has_every_member_of_settled_4(api: Client) -> None:
         "registryId": BRANCH,
         "types": ["nonprofit"],
         "active": True,
+        "acceptsDonations": True,
         "categories": [],
         "activitySubTags": [],
         "logo": None,
@@ -321,7 +322,15 @@ async def test_filters_hold_together(api: Client, service: Service) -> None:
     assert len(await found(api, query="quillwort", registryName="Internal Revenue Service", countryCode="USA")) == 2
     assert await found(api, registryId=CENTRAL, registryName="IRS", active="false") == []
     assert len(await found(api, registryId=CENTRAL, registryName="IRS", active="true")) == 1
+    assert names(await found(api, query="verdigris", acceptsDonations="true")) == []
+    refusing = await found(api, query="verdigris", acceptsDonations="false")
+    assert {(record["registryId"], record["acceptsDonations"]) for record in refusing} == {
+        (LEAGUE, False),
+        ("830196609", False),
+    }
+    assert len(await found(api, query="quillwort", acceptsDonations="true")) == 2
     gone = await factories.nonprofit(service, name="Aardwolf Fund", active=False)
+    assert [record["id"] for record in await found(api, query="aardwolf", acceptsDonations="false")] == [gone]
     assert [record["id"] for record in await found(api, query="aardwolf", active="false")] == [gone]
     assert await found(api, query="aardwolf", active="true") == []
 

@@ -91,9 +91,9 @@ async def test_a_body_is_found_by_its_names_and_its_number(service: Service, api
     plain = await configured(api, "compliance")
     await applied(api, organisationId=organisation, configurationId=plain)
     for query in ("bright", "sign relief", number, f"{number[:2]}-{number[2:]}"):
-        assert await found(api, query=query) == {"Bright New Name"}
+        assert await found(api, query=query) == {"Sign of Relief"}
         [one] = data(await api.get(EARLIER, query=query))["results"]
-        assert one["name"] == "Bright New Name"
+        assert one["name"] == "Sign of Relief"
 
 
 async def test_what_was_accepted_is_found_by_the_name_of_its_register(service: Service, api: Client) -> None:

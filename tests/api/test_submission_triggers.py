@@ -56,8 +56,7 @@ async def test_a_rejected_name_fails_all_that_waited_for_it(service: Service, ap
     reasons = done["failureReasons"]
     assert reasons["validation_request"] == {"rejectionReasonCode": code}
     assert reasons["agent_verification"] == {"rejectionReasonCode": "validation_request_failed"}
-    assert reasons["eligibility"]["status"] == "validation_request_failed"
-    assert reasons["compliance"]["results"]["complianceStatus"] is None
+    assert reasons.keys() == {"validation_request", "agent_verification"}  # the others never ran
     assert done["monitoring"]["status"] == done["eligibility"]["status"] == "validation_request_failed"
 
 

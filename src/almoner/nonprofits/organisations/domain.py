@@ -126,13 +126,24 @@ class Organisation:
         return currency_of(self.country_code)
 
     @property
+    def accepts_donations(self) -> bool:
+        """Whether it can be given to."""
+        return can_receive_donations(self.types, active=self.active)
+
+    @property
+    def donation_refusal(self) -> str:
+        """Why it cannot be given to, as a sentence; empty where it can."""
+        if self.accepts_donations:
+            return ""
+        if not self.active:
+            return f"the organisation is not active ({self.inactive_reason})"
+        kinds = " and ".join(self.types) or "neither a nonprofit nor a social impact organisation"
+        return f"donations go to nonprofits, and by its register the organisation is {kinds}"
+
+    @property
     def donation_currencies(self) -> tuple[str, ...]:
         """The currencies of donations that it can receive; none when it cannot receive any."""
-        return (
-            donation_currencies_of_country(self.country_code)
-            if can_receive_donations(self.types, active=self.active)
-            else ()
-        )
+        return donation_currencies_of_country(self.country_code) if self.accepts_donations else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,3 +23,4 @@ class Filters:
     not_tags: AnyOf = ()
     usa_group_exempt: bool | None = None
     active: bool | None = None
+    accepts_donations: bool | None = None

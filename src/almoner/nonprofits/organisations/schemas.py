@@ -91,6 +91,7 @@ class OrganisationsQuery(PageQuery):
     )
     usa_group_exempt: bool | None = Field(None, description="Exempt as a subordinate of a group ruling.")
     active: bool | None = Field(None, description="Listed by its register now.")
+    accepts_donations: bool | None = Field(None, description="Can be given to: an active nonprofit.")
 
 
 class OrganisationQuery(Query):
@@ -121,6 +122,7 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> Filters:
         not_tags=sum(ids("notTags[]", query.not_tags, "activitytag", "activitysubtag"), ()),
         usa_group_exempt=query.usa_group_exempt,
         active=query.active,
+        accepts_donations=query.accepts_donations,
     )
     if query.page is not None and query.cursor is not None:
         reasons.append("query.page and query.cursor exclude each other")
@@ -186,6 +188,9 @@ class OrganisationOut(ResponseRecord, object_name="organisation"):
     registry_id: str
     types: list[OrganisationType]
     active: bool
+    accepts_donations: Annotated[
+        bool, msgspec.Meta(description="Whether it can be given to: it is active, and one of its types is `nonprofit`.")
+    ]
     inactive_reason: Annotated[
         InactiveReason | None, msgspec.Meta(description="Why it is not active; null while it is.")
     ]
@@ -302,6 +307,7 @@ def organisation_out(tx: Tx, row: Organisation, categories: list[Category]) -> O
         registry_id=row.registry_number,
         types=list(row.types),
         active=row.active,
+        accepts_donations=row.accepts_donations,
         inactive_reason=cast("InactiveReason | None", row.inactive_reason),
         succeeded_by=tx.ids.text_or_none("organisation", row.succeeded_by),
         categories=[_category_out(tx, category) for category in categories],

@@ -113,6 +113,11 @@ class _Where:
             self._conditions.append(f"kinds in ({', '.join(held)})")  # told apart, so that statistics say how many
         if filters.active is not None:
             self._conditions.append("active" if filters.active else "not active")
+        if filters.accepts_donations is not None:
+            nonprofit = "kinds in (1, 3, 5, 7)"
+            self._conditions.append(
+                f"active and {nonprofit}" if filters.accepts_donations else f"not (active and {nonprofit})"
+            )
         if filters.usa_group_exempt is not None:
             self._conditions.append("usa_group_exempt" if filters.usa_group_exempt else "usa_group_exempt is false")
 

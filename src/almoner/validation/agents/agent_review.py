@@ -136,7 +136,8 @@ async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerif
         await store.set_organisation(tx, held, organisation.id)
         contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, organisation.id)
         email = contact.email if contact else None
-        return replace(held, organisation=Nonprofit(organisation.id, organisation.shown_name, email))
+        known = Nonprofit(organisation.id, organisation.name, email, organisation.display_name)
+        return replace(held, organisation=known)
     return held
 
 

@@ -113,11 +113,15 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Nonprofit:
-    """Whom an agent speaks for, an organisation or a validation request. ``email``: None when unknown."""
+    """Whom an agent speaks for, an organisation or a validation request. ``email``: None when unknown.
+
+    ``display_name``: what people are shown, where that is another name.
+    """
 
     id: UUID
     name: str
     email: str | None = None
+    display_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +179,9 @@ class AgentVerification:
 
     @property
     def nonprofit_name(self) -> str:
-        """The name of the nonprofit."""
+        """The name of the nonprofit, as people are shown it."""
         named = self.organisation or self.validation_request
-        return named.name if named else ""
+        return (named.display_name or named.name) if named else ""
 
     def is_overdue(self, now: datetime) -> bool:
         """Whether it has expired and nobody has recorded that yet."""

@@ -141,7 +141,7 @@ async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) ->
     except NotFound:
         return None
     contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, found.id)
-    return Nonprofit(found.id, found.shown_name, contact.email if contact else None)
+    return Nonprofit(found.id, found.name, contact.email if contact else None, found.display_name)
 
 
 async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:

@@ -19,13 +19,15 @@ _COLUMNS: Final = (
     "replaces, requester_name"
 )
 _SELECTED: Final = f"""
-    a.id, a.partner_id, a.organisation_id, coalesce(o.display_name, o.name) as organisation_name,
+    a.id, a.partner_id, a.organisation_id, o.name as organisation_name,
     c.email as organisation_email, a.validation_request_id, r.name as request_name,
-    {", ".join(f"a.{name}" for name in _COLUMNS.split(", "))}
+    {", ".join(f"a.{name}" for name in _COLUMNS.split(", "))},
+    coalesce(b.display_name, o.display_name) as organisation_display_name
 """
 _FROM: Final = f"""
 select {_SELECTED} from agent_verification a
 left join organisation o on o.id = a.organisation_id
+left join organisation_branding b on b.organisation_id = o.id
 left join organisation_contact c on c.organisation_id = a.organisation_id
 left join validation_request r on r.id = a.validation_request_id
 """
@@ -42,7 +44,7 @@ _STATUS_CONDITIONS: Final = {
 
 
 def _verification(row: Record) -> AgentVerification:
-    organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4])
+    organisation = None if row[2] is None else Nonprofit(row[2], row[3], row[4], row["organisation_display_name"])
     request = None if row[5] is None else Nonprofit(row[5], row[6])
     return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 

@@ -95,7 +95,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation:
 
 def _ensure_accepted(currency: str, settles: tuple[str, ...], organisation: Organisation) -> None:
     if not organisation.donation_currencies:
-        raise domain.CannotAcceptDonations
+        raise domain.CannotAcceptDonations(organisation.donation_refusal)
     domain.ensure_settlement_currency(currency, settles)
     domain.ensure_currency_receivable(currency, organisation.donation_currencies)
 

@@ -83,7 +83,7 @@ class CannotEditOrganisation(BadRequest):
 
 class CannotAcceptDonations(BadRequest):
     code = "donation/cannot_accept_donations"
-    message = "This organisation cannot accept donations now: its register no longer lists it as an active nonprofit"
+    message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
 
 
 class TooManyTries(InvalidState):

@@ -293,6 +293,15 @@ def _compliance(parts: CheckRecords) -> CheckStatus:
     return _cancelled(parts, "compliance") if monitoring.status == "cancelled" else "pending"
 
 
+def unstarted_checks(parts: CheckRecords) -> tuple[Check, ...]:
+    """The checks that ended with the request that they waited for, before they looked at anything."""
+    waited: dict[Check, object] = {
+        "compliance": parts.monitoring and parts.monitoring.status,
+        "eligibility": parts.eligibility and parts.eligibility.status,
+    }
+    return tuple(check for check, status in waited.items() if status == "validation_request_failed")
+
+
 def _eligibility(parts: CheckRecords) -> CheckStatus:
     eligibility = parts.eligibility
     assert eligibility is not None, "who checks eligibility has a subscription"

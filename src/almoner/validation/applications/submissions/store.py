@@ -172,12 +172,10 @@ async def list_organisations_by_submission(
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(
         """
-        select s.id as submission_id, o.id, coalesce(b.display_name, o.display_name, o.name) as name, o.country_code,
-            o.types
+        select s.id as submission_id, o.id, o.name, o.country_code, o.types
         from validation_submission s
         left join validation_request r on r.id = s.validation_request_id
         join organisation o on o.id = coalesce(s.organisation_id, r.organisation_id)
-        left join organisation_branding b on b.organisation_id = o.id
         where s.id = any($1::uuid[])
         """,
         submission_ids,

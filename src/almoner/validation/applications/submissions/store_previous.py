@@ -11,13 +11,11 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.submissions.store import UNINDEXED, search_column_for
 
 _EARLIER: Final = """
-select coalesce(b.display_name, o.display_name, o.name, s.organisation_name) as name, s.organisation_id, s.id,
-    s.validation_request_id
+select coalesce(o.name, s.organisation_name) as name, s.organisation_id, s.id, s.validation_request_id
 from (
     select id, organisation_id, validation_request_id, organisation_name from validation_submission
     where {where} order by id desc limit $2
 ) s left join organisation o on o.id = s.organisation_id
-left join organisation_branding b on b.organisation_id = o.id
 order by s.id desc
 """
 

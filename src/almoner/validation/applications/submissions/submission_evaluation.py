@@ -81,7 +81,10 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
 
 
 def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
-    """By failed check why it failed, in the form of the wire (settled 6)."""
+    """By failed check why it failed, in the form of the wire (settled 6).
+
+    Without those that never ran, as the request that they waited for was rejected.
+    """
     found: dict[str, Any] = {}
     known = submission.check_records
     for check in domain.failed_checks(domain.check_statuses(submission)):
@@ -94,5 +97,7 @@ def failure_reasons_of(tx: Tx, submission: Submission) -> dict[str, Any]:
         elif check == "eligibility" and known.eligibility is not None:
             record = eligibility.build_api_record(tx, known.eligibility)
             found[check] = {"status": record.status, "results": record.results}
+    for check in domain.unstarted_checks(known) if "validation_request" in found else ():
+        found.pop(check, None)
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain

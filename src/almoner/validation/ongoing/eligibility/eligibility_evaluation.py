@@ -60,7 +60,7 @@ async def _apply_request_decision(tx: Tx, held: EligibilitySubscription) -> Elig
     if request.organisation_id is None:
         return held
     organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
-    adopted = held.with_organisation(organisation.id, organisation.shown_name, tx.now)
+    adopted = held.with_organisation(organisation.id, organisation.name, tx.now)
     await store_transition(tx, adopted)
     return adopted
 

@@ -113,7 +113,7 @@ async def _find_entity(tx: Tx, partner: Partner, asked: SubscriptionInput) -> tu
             raise domain.OrganisationNotActive(
                 f"{organisation.shown_name} is not active: {organisation.inactive_reason}"
             )
-        return organisation.id, None, organisation.shown_name
+        return organisation.id, None, organisation.name
     text = asked.validation_request_id or ""
     wanted = tx.ids.parse("validationrequest", text)
     try:

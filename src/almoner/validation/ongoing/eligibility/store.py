@@ -28,7 +28,7 @@ _OWN: Final = "s.partner_id = $1"
 _COUNTED: Final = "select count(*) as total from eligibility_subscription s"
 _SELECTED: Final = """
     s.id, s.partner_id, s.organisation_id, s.validation_request_id, s.configuration_id,
-    coalesce(b.display_name, o.display_name, o.name, r.name) as organisation_name, s.suggested, s.simulated_status,
+    coalesce(o.name, r.name) as organisation_name, s.suggested, s.simulated_status,
     s.metadata, s.status, s.eligibility_status, s.confirmed, s.rejected, s.created_at, s.updated_at, s.search_name,
     s.cancelled_at
 """
@@ -36,7 +36,6 @@ _FROM: Final = f"""
 select {_SELECTED} from eligibility_subscription s
 left join organisation named on named.id = s.organisation_id
 left join organisation o on o.id = coalesce(named.same_as, named.id)
-left join organisation_branding b on b.organisation_id = o.id
 left join validation_request r on r.id = s.validation_request_id
 """
 _EVALUATED: Final = "status in ('pending', 'live', 'cannot_define_eligibility')"

@@ -22,9 +22,9 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
-        looked = now.with_evidence(seen, normalise_search_text(organisation.shown_name), tx.now, flags)
+        looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
         await service.store_and_emit_transition(
-            tx, now, replace(looked, name=organisation.shown_name), occasion, seen.matches, flags
+            tx, now, replace(looked, name=organisation.name), occasion, seen.matches, flags
         )
     elif now.simulated_results is not None and now.status == "pending_validation_request":
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
@@ -39,7 +39,7 @@ async def _apply_request_decision(tx: Tx, held: MonitoringSubscription) -> Monit
     request = await validation_requests.get(tx, partner, held.validation_request_id)
     if request.status == "accepted" and request.organisation_id is not None:
         organisation = await organisations.get(tx, partner, request.organisation_id)
-        moved = held.with_organisation(organisation.id, normalise_search_text(organisation.shown_name))
+        moved = held.with_organisation(organisation.id, normalise_search_text(organisation.name))
     elif request.status == "rejected":
         moved = held.with_request_failed()
     else:

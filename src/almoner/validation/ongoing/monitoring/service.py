@@ -69,7 +69,7 @@ async def create(
     about = organisation or await _accepted_as(tx, partner, request)
     if about is not None and not about.active:
         raise OrganisationNotActive(f"{about.shown_name} is not active: {about.inactive_reason}")
-    name = organisation.shown_name if organisation else request.details.name if request else ""
+    name = organisation.name if organisation else request.details.name if request else ""
     made = domain.new_subscription(
         tx.new_id(),
         partner.id,
@@ -82,7 +82,7 @@ async def create(
     )
     await store.insert(tx, partner, made)
     await enqueue_evaluations(tx, [made.id], "created")
-    return replace(made, name=organisation.shown_name if organisation else None)
+    return replace(made, name=organisation.name if organisation else None)
 
 
 def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, MonitoringResults | None]:

@@ -40,13 +40,11 @@ _OWN: Final = (
     f"compliance_status, registration_active, sources, screened_at, created_at, cancelled_at, due_at, matches, "
     f"{', '.join(_CATEGORIES.values())}"
 )
-_NAME: Final = "coalesce(b.display_name, o.display_name, o.name)"
-_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, {_NAME} as name"
+_SELECTED: Final = f"{', '.join(f's.{name}' for name in _OWN.split(', '))}, o.name as name"
 _FROM: Final = f"""
 select {_SELECTED} from monitoring_subscription s
 left join organisation r on r.id = s.organisation_id
 left join organisation o on o.id = coalesce(r.same_as, r.id)
-left join organisation_branding b on b.organisation_id = o.id
 """
 _LIST: Final = "monitoring_subscription"
 _WATCHED: Final = "status in ('pending', 'live')"
@@ -181,9 +179,8 @@ async def list_page(
 async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
     rows = await tx.fetch(
         """
-        select r.id, coalesce(b.display_name, o.display_name, o.name) as name
-        from organisation r join organisation o on o.id = coalesce(r.same_as, r.id)
-        left join organisation_branding b on b.organisation_id = o.id where r.id = any($1::uuid[])
+        select r.id, o.name from organisation r join organisation o on o.id = coalesce(r.same_as, r.id)
+        where r.id = any($1::uuid[])
         """,
         organisation_ids,
     )
