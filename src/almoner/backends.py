@@ -1,6 +1,7 @@
 """What the settings name of the outside: where documents are kept, and who carries mails."""
 
 from almoner.adapters.lazy import LazyStorage
+from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import Storage
 from almoner.platform.outbound.mail import GuardedMailTransport, MailTransport
@@ -25,3 +26,30 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
 
     server = SmtpTransport(settings.mail_url.get_secret_value(), sender, db.deployment.clock)
     return GuardedMailTransport(server, db.deployment.identity)
+
+
+async def check_mail_server(settings: Settings, clock: Clock, recipient: str | None) -> str | None:
+    """What the mail server answers, and a message to ``recipient``; None where the sandbox has its own mailbox.
+
+    Raises what goes wrong.
+    """
+    if settings.mail_url is None:
+        return None
+    from almoner.adapters.mail_smtp import SmtpTransport
+
+    server = SmtpTransport(settings.mail_url.get_secret_value(), settings.mail_from or _SANDBOX_SENDER, clock)
+    found = await server.check()
+    if recipient is None:
+        return found
+    from almoner.platform.outbound.mail_rendering import test_message
+
+    await server.send(test_message(recipient, clock.real_now()))
+    return f"{found}, message to {recipient} handed over"
+
+
+async def check_storage(settings: Settings) -> str:
+    """Write, read and remove a file: where. Raises what goes wrong."""
+    from almoner.adapters.storage_objects import open_storage
+
+    await open_storage(settings.documents_url, settings.documents_folder).check()
+    return settings.documents_url or str(settings.documents_folder.absolute())

@@ -21,9 +21,10 @@ from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.bank_transfers.domain import BankDetails
 from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.donations.provider_webhooks import webhook_routes
-from almoner.giving.checkout.payments.domain import Tariff
+from almoner.giving.checkout.payments.domain import NoSuchPayment, Tariff
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
@@ -87,3 +88,29 @@ def provider_webhook_routes(
 def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulator:
     """Where simulated donors pay."""
     return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()
+
+
+async def check_stripe(settings: Settings) -> str | None:
+    """Ask Stripe for a payment that there is not: who answers so knows the key. None without an account.
+
+    Raises ProviderFailure.
+    """
+    if (account := settings.stripe) is None:
+        return None
+    tariff = Tariff(account.basis_points, account.fixed_minor)
+    provider = build_stripe_provider(
+        account.key,
+        account.webhook_secret,
+        tariff,
+        "check",
+        settings.stripe_api_url,
+        settings.stripe_pages_url,
+        DeploymentIdentity(),
+    )
+    try:
+        await provider.fetch("cs_almoner_check")
+    except NoSuchPayment:
+        return f"{settings.stripe_api_url} accepts the key"
+    finally:
+        await provider.close()
+    return f"{settings.stripe_api_url} answers"

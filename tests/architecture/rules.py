@@ -31,7 +31,9 @@ TEMPORARY = "adapters/registers_ccew_join.py"
 """Its SQL is of a database of its own, gone with the load (decision 0036); what it runs is constant."""
 STAGING = frozenset({"nonprofits/registers/store_merge.py", "nonprofits/registers/store_staging.py"})
 """Each reading has a table of its own, named after its id; what differs between their statements is that name alone."""
-CLOCK_MODULES = frozenset({"kit/time.py", "platform/clock.py", "platform/clocks.py"})
+CLOCK_MODULES = frozenset(
+    {"kit/time.py", "platform/clock.py", "platform/clocks.py", "platform/database/inspection.py"}  # compares two clocks
+)
 MOMENTS = {
     "datetime": {"now", "utcnow", "today"},
     "date": {"today"},

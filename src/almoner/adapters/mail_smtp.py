@@ -84,6 +84,25 @@ class SmtpTransport:
         except (aiosmtplib.SMTPException, OSError) as error:
             raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
 
+    async def check(self) -> str:
+        """Connect, encrypt and sign in as for a mail, and send none: what was met. Raises what goes wrong."""
+        async with asyncio.timeout(self._patience):
+            server = aiosmtplib.SMTP(
+                hostname=self._host,
+                port=self._port,
+                username=self._user,
+                password=self._password,
+                use_tls=self._implicit_tls,
+                start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
+                tls_context=self._tls,
+                timeout=_SECONDS,
+            )
+            async with server:
+                await server.noop()
+                encrypted = server.get_transport_info("ssl_object") is not None
+        signed_in = "signed in" if self._user else "no credentials"
+        return f"{self._host}:{self._port}, {'TLS' if encrypted else 'not encrypted'}, {signed_in}"
+
     def _message(self, mail: Mail) -> MIMEMultipart:
         """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
         message = MIMEMultipart("mixed")

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import obstore
 from obstore.exceptions import BaseError
@@ -104,6 +105,17 @@ class ObjectStorage:
         with _translate_errors():
             batches = [batch async for batch in obstore.list(self._store, prefix=MARKS_PREFIX)]
             return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
+
+    async def check(self) -> None:
+        """Write, read and remove a file that is nobody's. Raises StorageUnavailable, or what the store says."""
+        path = f"check/{uuid4()}"
+        with _translate_errors(path):
+            await obstore.put_async(self._store, path, b"almoner check")
+            found = await obstore.get_async(self._store, path)
+            content = bytes(await found.bytes_async())
+            await obstore.delete_async(self._store, path)
+        if content != b"almoner check":
+            raise StorageUnavailable
 
     async def _move(self, key: str, source: str, target: str) -> None:
         """Copied before it is removed: nothing is lost between the two."""

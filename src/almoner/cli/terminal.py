@@ -23,6 +23,7 @@ _MODULES: Final = {
     "serve": "serve.serve",
     "worker": "serve.work",
     "migrate": "migrate.migrate",
+    "check": "check.check",
     "selfcheck": "selfcheck.selfcheck",
     "partners": "access.partners",
     "keys": "access.keys",

@@ -35,11 +35,19 @@ CONCURRENT_OUTSIDE_JOBS: Final = 256
 """Jobs of no lane that wait for a mail server, a provider or a storage beside those that run."""
 STOP_SECONDS: Final = 20.0
 
+_LONGEST_REASON: Final = 200
 _MOST_TIME: Final = timedelta(minutes=10)
 _NO_LIMITS: Final[Mapping[str, timedelta]] = {}
 _CARE_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 1.0
 _COPY_WAIT: Final = timedelta(minutes=1)
+
+
+def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
+    """Why a job is done again or never: a line that only says so cannot be acted on."""
+    told = result.result if isinstance(result, JobRecorded) else result
+    reason = told.reason if isinstance(told, JobRetry | JobDropped) else None
+    return {"reason": reason[:_LONGEST_REASON]} if reason else {}
 
 
 class JobRunner:
@@ -218,6 +226,7 @@ class JobRunner:
             attempt=job.attempt,
             result=outcome,
             ms=round((monotonic() - started) * 1000, 2),
+            **_reason_field(result),
         )
         return result
 

@@ -147,3 +147,10 @@ def _bidi_isolated_in_mail(context: Context, value: object) -> str:
 def _own_link(context: Context, value: object) -> str:
     """Marks a link that we made. An address elsewhere is none of ours, whatever a template says."""
     return _OwnText(value) if str(value).startswith(str(context["own_address"])) else _text_without_links(value)
+
+
+def test_message(recipient: str, at: datetime) -> Mail:
+    """What an operator has sent to see that mails arrive: nothing in it was typed but the address."""
+    text = "This is a test message of `almoner check`. Mails of this deployment arrive."
+    key = f"almoner check {at.isoformat()}"
+    return Mail(key, at, None, recipient, "Almoner test message", text, f"<p>{text}</p>", "en")

@@ -1,0 +1,174 @@
+"""``almoner check``: whether the settings of a deployment work, before and after it is started."""
+
+import asyncio
+import json
+import socket
+from dataclasses import asdict
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from almoner import backends, migrations, providers, settings
+from almoner.cli import failures, local
+from almoner.cli.database import run_with_database
+from almoner.kit.time import SystemClock
+from almoner.nonprofits.registers import checks as registers_checks
+from almoner.platform.business_clock import BusinessClock
+from almoner.platform.crypto import Vault
+from almoner.platform.database import disk_space, inspection, postgres
+from almoner.platform.observability import selfcheck
+from almoner.platform.observability.deployment_checks import CheckResult, Probe, Status, run_probes
+from almoner.screening.watchlists import checks as watchlists_checks
+from almoner.settings import Settings
+
+_CLOCK_WARNS: Final = 2.0
+_CLOCK_FAILS: Final = 30.0
+_DATA: Final = (*registers_checks.checks, *watchlists_checks.checks)
+
+
+def check(
+    mail_to: Annotated[str | None, typer.Option("--mail-to", help="Also send a test message to this address.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check that the settings of this deployment work.
+
+    Run it before the first start, and after every change. It asks the database, the mail server, the storage of
+    documents, Stripe and DNS, and says what to do. It stores nothing but a file that it removes again. The exit status
+    is 1 if a check fails.
+    """
+    given = settings.read_settings()
+    with local.complete_settings(given) as complete:
+        results = asyncio.run(_all(complete, mail_to))
+    results += _data_results(results)
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in results], indent=2))
+    else:
+        for one in results:
+            _print_result(one)
+    failed = sum(one.status == "failed" for one in results)
+    if not as_json:
+        typer.echo(f"{len(results)} checks: {f'{failed} failed' if failed else 'none failed'}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _print_result(one: CheckResult) -> None:
+    typer.echo(f"{one.status:<8} {one.name}: {one.found}")
+    if one.advice and one.status in ("failed", "warning"):
+        typer.echo(f"         to do: {one.advice}")
+
+
+async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
+    """The results of all probes that need no open database."""
+    clock = BusinessClock(SystemClock())
+
+    async def unknown() -> list[CheckResult]:
+        return [
+            CheckResult("settings", "warning", sentence, "Correct or remove it.")
+            for sentence in settings.unknown_settings()
+        ] or [CheckResult("settings", "ok", "complete, and none is unknown")]
+
+    async def database() -> list[CheckResult]:
+        try:
+            (await migrations.state(given.dsn)).refuse_unless_usable()
+            report = await inspection.inspect_database(given.dsn, Vault(given.master_key_bytes), clock)
+        except Exception as error:
+            if (explained := failures.explain_error(error)) is None:
+                raise
+            return [CheckResult("database", "failed", explained, "Follow docs/runbooks/start.md.")]
+        return _describe_database(given, report)
+
+    async def mail() -> CheckResult:
+        found = await backends.check_mail_server(given, clock, mail_to)
+        return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
+
+    async def storage() -> CheckResult:
+        return CheckResult(
+            "document storage", "ok", f"{await backends.check_storage(given)}: written, read and removed"
+        )
+
+    async def stripe() -> CheckResult:
+        found = await providers.check_stripe(given)
+        return CheckResult("payment provider", "ok" if found else "skipped", found or "Stripe is not set up")
+
+    async def names() -> list[CheckResult]:
+        return [await _resolve(name) for name in _host_names(given)]
+
+    async def disk() -> CheckResult:
+        free = disk_space.measure_free_space(postgres.possible_homes(given.data_dir))
+        low = disk_space.is_space_low(free, given.disk_reserve_bytes, was_low=False)
+        megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
+        return CheckResult(
+            "disk", "failed" if low else "ok", f"{megabytes} free for {given.data_dir}", disk_space.ADVICE
+        )
+
+    probes: list[tuple[str, str, Probe]] = [
+        ("settings", "", unknown),
+        ("database", "Follow docs/runbooks/start.md.", database),
+        ("mail server", "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM.", mail),
+        (
+            "document storage",
+            "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials.",
+            storage,
+        ),
+        ("payment provider", "Check ALMONER_STRIPE_SECRET_KEY. See docs/guides/stripe.md.", stripe),
+        ("DNS", "Check the name, and the resolver of this machine.", names),
+        ("disk", disk_space.ADVICE, disk),
+    ]
+    return [one async for one in run_probes(probes)]
+
+
+def _describe_database(given: Settings, report: inspection.DatabaseReport) -> list[CheckResult]:
+    results = [CheckResult("database", "ok", f"PostgreSQL {report.version}, as {report.role}")]
+    if report.missing_rights:
+        named = ", ".join(report.missing_rights[:3])
+        advice = "Let the owner of the tables run `almoner migrate`."
+        results.append(CheckResult("database rights", "failed", f"{report.role} has no rights to {named}", advice))
+    elif report.is_owner and not given.sandbox:
+        advice = "Set ALMONER_DATABASE_URL to the role almoner_app, so that the service cannot change its own tables."
+        results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
+    else:
+        results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
+    fits = inspection.connections_suffice(report, given.database_pool) and report.encoding == "UTF8"
+    found = f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {given.database_pool}, {report.encoding}"
+    advice = "Raise max_connections, or lower the pool; the encoding must be UTF8."
+    results.append(CheckResult("database settings", "ok" if fits else "failed", found, advice))
+    ahead = abs(report.clock_seconds)
+    status: Status = "ok" if ahead < _CLOCK_WARNS else "warning" if ahead < _CLOCK_FAILS else "failed"
+    advice = "Let both machines set their clocks by NTP."
+    results.append(CheckResult("clock", status, f"{ahead:.1f} s from the database's", advice))
+    key = {
+        True: ("ok", "the one that the database was written with"),
+        False: ("failed", "not the one that the database was written with"),
+        None: ("skipped", "no process has started yet"),
+    }[report.key_matches]
+    advice = "Set ALMONER_MASTER_KEY to the key that was kept with the database's backup."
+    results.append(CheckResult("master key", key[0], key[1], advice))  # type: ignore[arg-type]
+    return results
+
+
+def _host_names(given: Settings) -> list[str]:
+    urls = [given.links.api, given.links.pages]
+    urls += [given.mail_url.get_secret_value()] if given.mail_url else []
+    return list(dict.fromkeys(host for url in urls if (host := urlsplit(url).hostname)))
+
+
+async def _resolve(name: str) -> CheckResult:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return CheckResult("DNS", "failed", f"{name}: {error}", "Check the name, and the resolver of this machine.")
+    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(str(one[4][0]) for one in found))}")
+
+
+def _data_results(results: list[CheckResult]) -> list[CheckResult]:
+    """What the self-check asks of registers and watch lists, where the database can be used."""
+    if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
+        return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
+    outcome = run_with_database(lambda database: selfcheck.run_selfcheck(database, _DATA))
+    broken = [
+        CheckResult(one.check.name, "warning", ", ".join(one.examples), f"{one.check.advice}.")
+        for one in outcome.findings
+    ]
+    return broken or [CheckResult("registers and watch lists", "ok", "none is too old")]

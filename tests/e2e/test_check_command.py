@@ -1,0 +1,108 @@
+"""`almoner check`: what an operator has set does not work, and what to do about it (O3, O5, O8)."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.database import TestDatabase
+from tests.support.running import free_port
+from tests.support.service import Service, serving
+from tests.support.terminal import in_process
+
+
+@pytest.fixture
+async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service of its own."""
+    async with serving(empty_database) as made:
+        yield made
+
+
+async def checked(service: Service, home: Path, *words: str, **given: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The status of the command, and its results by name; of several of one name the worst."""
+    status, printed = await in_process(service, home, None, **given)("check", "--json", *words)
+    found: dict[str, dict[str, Any]] = {}
+    for one in json.loads(printed):
+        if one["name"] not in found or one["status"] == "failed":
+            found[one["name"]] = one
+    return status, found
+
+
+async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None:
+    status, found = await checked(service, tmp_path)
+    assert status == 0, found
+    assert {name: one["status"] for name, one in found.items()} == {
+        "settings": "ok",
+        "database": "ok",
+        "database rights": "ok",
+        "database settings": "ok",
+        "clock": "ok",
+        "master key": "ok",
+        "mail server": "skipped",
+        "document storage": "ok",
+        "payment provider": "skipped",
+        "DNS": "ok",
+        "disk": "ok",
+        "registers and watch lists": "ok",
+    }
+    stored = [path for path in (tmp_path / "documents").rglob("*") if path.is_file()]
+    assert stored == [], "the file that was written is removed"
+
+
+async def test_everything_that_is_wrong_is_told_at_once_o3(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    nobody = f"127.0.0.1:{free_port()}"
+    status, found = await checked(
+        service,
+        tmp_path,
+        MASTER_KEY=base64.b64encode(b"k" * 32).decode(),
+        MAIL_URL=f"smtp://{nobody}",
+        MAIL_FROM="Giving <giving@example.org>",
+        PAGES_URL="http://pages.invalid",
+        TRUSTED_PROXY="10.0.0.0/8",
+        DOCUMENTS_URL=str(tmp_path / "file" / "documents"),
+    )
+    assert status == 1
+    assert {name for name, one in found.items() if one["status"] == "failed"} == {
+        "master key",
+        "mail server",
+        "document storage",
+        "DNS",
+    }
+    assert nobody.partition(":")[2] in found["mail server"]["found"]
+    assert found["mail server"]["advice"] == "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
+    assert found["DNS"]["found"].startswith("pages.invalid: ")
+    assert found["settings"]["found"].startswith("ALMONER_TRUSTED_PROXY is not a setting")
+    assert found["registers and watch lists"]["status"] == "skipped"
+
+
+async def test_a_mail_server_is_met_and_a_message_sent_if_asked_o3(service: Service, tmp_path: Path) -> None:
+    received: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example.org ESMTP\r\n")
+        while line := await reader.readline():
+            verb = line[:4].upper()
+            if verb == b"DATA":
+                writer.write(b"354 go on\r\n")
+                received.append(await reader.readuntil(b"\r\n.\r\n"))
+            writer.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 ok\r\n")
+            if verb == b"QUIT":
+                break
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        given = {"MAIL_URL": f"smtp://{place}", "MAIL_FROM": "Giving <giving@example.org>"}
+        status, found = await checked(service, tmp_path, **given)
+        assert (status, found["mail server"]["found"]) == (0, f"{place}, not encrypted, no credentials")
+        assert received == []
+        status, found = await checked(service, tmp_path, "--mail-to", "ops@example.org", **given)
+        assert found["mail server"]["found"].endswith("message to ops@example.org handed over"), found
+        assert status == 0
+    assert b"To: ops@example.org" in received[0]
