@@ -19,7 +19,7 @@ from tests.support.cluster import PROJECT
 
 FOLDER: Final = PROJECT / ".cache" / "statements"
 SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
-LAYER: Final = SOURCE + "platform/db.py"
+LAYER: Final = SOURCE + "platform/database/transactions.py"
 MOST_SHAPES: Final = 12
 """Of one text: beyond so many, another one tells nothing new."""
 MOST_TIMES: Final = 500
