@@ -172,6 +172,9 @@ class Settings(BaseSettings):
     rate_limit_wrong_keys: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
         Rate(0.2, 20), description="Rate limit for invalid keys per client IP address. Each key counts once."
     )
+    rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate)] = Field(
+        Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
+    )
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
         None,
         description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",

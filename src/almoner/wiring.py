@@ -199,6 +199,7 @@ def _limits(settings: Settings) -> RateLimits:
         limit("publishable", settings.rate_limit_publishable),
         limit("address", settings.rate_limit_address),
         limit("wrong_keys", settings.rate_limit_wrong_keys),
+        limit("scim", settings.rate_limit_scim),
     )
 
 

@@ -169,7 +169,7 @@ async def test_a_wrong_use_of_the_driver_is_no_lost_database(tea: Client) -> Non
 async def test_who_gets_no_connection_is_told_to_come_again(service: support.Service, tenant: support.Tenant) -> None:
     db = Database(await open_pool(service.database.dsn, 2), service.db.deployment, patience=0.05)
     free = RateLimit("free", 1000, 1000)
-    guard = KeyGuard(db, service.clock, RateLimiter(), RateLimits(free, free, free, free))
+    guard = KeyGuard(db, service.clock, RateLimiter(), RateLimits(free, free, free, free, free))
     known, unknown = (
         Client(ApiApplication(db, guard, [routes]), "http://testserver", key)
         for key in (tenant.secret, tenant.publishable)

@@ -162,7 +162,7 @@ async def test_k4_of_many_calls_at_once_one_looks_the_key_up_again_and_all_do_wh
         CountedReads(service.db),
         RateLimit("free", 100_000, 100_000),
     )
-    guard = KeyGuard(cast("Database", db), clock, RateLimiter(), RateLimits(free, free, free, free))
+    guard = KeyGuard(cast("Database", db), clock, RateLimiter(), RateLimits(free, free, free, free, free))
     await guard.authenticate(tenant.secret, "192.0.2.7")
     clock.at += timedelta(seconds=0.6)
     await asyncio.gather(*(guard.authenticate(tenant.secret, "192.0.2.7") for _ in range(20)))
@@ -179,7 +179,11 @@ async def test_k4_of_many_calls_at_once_one_looks_the_key_up_again_and_all_do_wh
 async def test_l1_l3_limits_per_key_and_their_headers(service: Service) -> None:
     clock = StandingClock(service.clock.real_now())
     limits = RateLimits(
-        RateLimit("secret", 25, 50), RateLimit("publishable", 25, 50), RateLimit("address", 5, 20), WRONG_KEYS
+        RateLimit("secret", 25, 50),
+        RateLimit("publishable", 25, 50),
+        RateLimit("address", 5, 20),
+        WRONG_KEYS,
+        WRONG_KEYS,
     )
     guard = KeyGuard(service.db, clock, RateLimiter(), limits)
     app = EndpointLayer(service.db, guard, service.services.routes)
@@ -217,7 +221,7 @@ class Door:
 def door(service: Service) -> Door:
     clock = StandingClock(service.clock.real_now())
     free = RateLimit("free", 100_000, 100_000)
-    guard = KeyGuard(service.db, clock, RateLimiter(), RateLimits(free, free, free, WRONG_KEYS))
+    guard = KeyGuard(service.db, clock, RateLimiter(), RateLimits(free, free, free, WRONG_KEYS, free))
     return Door(EndpointLayer(service.db, guard, service.services.routes), clock)
 
 

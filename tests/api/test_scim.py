@@ -1,5 +1,6 @@
 """SCIM: keys, limits, discovery, media types, and what must never be answered 500 (settled 2, RFC 7644)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from almoner.settings import Rate
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, GROUP, MEDIA_TYPE, USER, ScimClient, made, refused, shown, user
 from tests.support.service import Service, Tenant, serving
+from tests.support.terminal import terminal
 
 PLACES = (
     ("GET", "/ServiceProviderConfig"),
@@ -58,6 +60,19 @@ async def test_k6_a_key_without_the_scope_opens_nothing(service: Service, tenant
         assert "scim_api" in refused(await client.get("/Users"), 403)
 
 
+async def test_k6_keys_work_while_the_partner_may_use_scim(service: Service, tenant: Tenant, tmp_path: Path) -> None:
+    almoner = terminal(service, tmp_path, "administrator")
+    partner = service.db.deployment.ids.text("partner", tenant.partner.id)
+    async with ScimClient.of(service, await service.key(tenant.partner, "scim")) as client:
+        assert (await client.get("/Users")).status_code == 200
+    assert await almoner("partners", "scim", partner, "--off") == (0, f"SCIM is off for {tenant.name}\n")
+    async with ScimClient.of(service, await service.key(tenant.partner, "scim")) as client:
+        assert "not enabled for SCIM" in refused(await client.get("/Users"), 403)
+    assert await almoner("partners", "scim", partner, "--on") == (0, f"SCIM is on for {tenant.name}\n")
+    async with ScimClient.of(service, await service.key(tenant.partner, "scim")) as client:
+        assert (await client.get("/Users")).status_code == 200
+
+
 async def test_a_scim_key_opens_nothing_else(service: Service, tenant: Tenant) -> None:
     client = service.client(await service.key(tenant.partner, "scim"))
     for path in ("/v1/categories", "/v1/donations", "/v1/sandbox/mailbox"):
@@ -75,14 +90,14 @@ async def test_k5_the_last_use_of_a_key_is_noted(service: Service, tenant: Tenan
     assert used == "GET /scim/v2/Users/{id}"
 
 
-async def test_l1_limits_are_those_of_secret_keys(empty_database: TestDatabase) -> None:
+async def test_l1_limits_are_its_own(empty_database: TestDatabase) -> None:
     async with (
-        serving(empty_database, rate_limit_secret=Rate(1, 2)) as service,
+        serving(empty_database, rate_limit_secret=Rate(9, 9), rate_limit_scim=Rate(1, 2)) as service,
         await ScimClient.for_partner(service, await service.tenant()) as client,
     ):
         first = await client.get("/Users")
-        assert first.headers["ratelimit-policy"].startswith('"secret";q=2;')
-        assert first.headers["ratelimit"].startswith('"secret";r=1;')
+        assert first.headers["ratelimit-policy"].startswith('"scim";q=2;')
+        assert first.headers["ratelimit"].startswith('"scim";r=1;')
         shown(await client.get("/Groups"))
         answer = await client.get("/Users")
         refused(answer, 429)

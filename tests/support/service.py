@@ -21,6 +21,7 @@ from almoner.access.keys.domain import Kind
 from almoner.access.partners import service as partners
 from almoner.cli.serve import serve_application
 from almoner.platform.database.transactions import Database, Partner
+from almoner.platform.http.caller import PERSONAL
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.pages.translations import TranslationCatalogues
@@ -88,15 +89,19 @@ class Service:
         async with self.db.write() as tx:
             account = await partners.create(tx, name)
             partner = Partner(account.id)
+            await partners.set_scim(tx, partner, allowed=True)
             await configurations.create_default(tx, partner)
-            _, secret = await keys.create(tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock"}))
+            _, secret = await keys.create(
+                tx, partner, "secret", "tests", scopes or frozenset({"*", "sandbox_clock", PERSONAL})
+            )
             _, publishable = await keys.create(tx, partner, "publishable", "tests")
         return Tenant(partner, name, secret, publishable)
 
     async def key(self, partner: Partner, kind: Kind = "secret", *scopes: str) -> str:
         """One more key of a partner."""
         async with self.db.write() as tx:
-            _, secret = await keys.create(tx, partner, kind, "tests", frozenset(scopes))
+            given = scopes or (("*", PERSONAL) if kind == "secret" else ())
+            _, secret = await keys.create(tx, partner, kind, "tests", frozenset(given))
         return secret
 
     def client(self, key: str | None, *, address: str = "127.0.0.1") -> Client:

@@ -30,6 +30,7 @@ class RateLimits:
     publishable: RateLimit
     publishable_address: RateLimit
     wrong_keys: RateLimit
+    scim: RateLimit
 
 
 class TooManyInvalidKeys(RateExceeded):
@@ -117,6 +118,8 @@ class KeyGuard:
         limits, limiter, network = self._limits, self._limiter, client_network(address)
         if caller is None:
             return limiter.count_call(limits.publishable_address, network, now)
+        if caller.kind is KeyKind.SCIM:
+            return limiter.count_call(limits.scim, caller.key_id, now)
         if caller.kind is not KeyKind.PUBLISHABLE:
             return limiter.count_call(limits.secret, caller.key_id, now)
         by_address = limiter.count_call(limits.publishable_address, (caller.key_id, network), now)

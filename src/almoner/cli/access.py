@@ -73,7 +73,7 @@ async def create_partner(
     await officer.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     scope = Partner(account.id)
     await configurations.create_default(tx, scope)
-    _, secret = await api_keys.create(tx, scope, officer.audit_context, "secret", "first", frozenset())
+    _, secret = await api_keys.create(tx, scope, officer.audit_context, "secret", "first", frozenset(), by_owner=True)
     _, publishable = await api_keys.create(tx, scope, officer.audit_context, "publishable", "first", frozenset())
     return [
         Fields(
@@ -207,6 +207,21 @@ async def set_public_links(
     return Fields([(name, getattr(links, name)) for name in given])
 
 
+@partners.command("scim")
+@as_administrator
+async def allow_scim(
+    tx: Tx,
+    officer: Caller,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    allowed: Annotated[bool, typer.Option("--on/--off", help="Whether the partner's SCIM keys work.")],
+) -> str:
+    """Let a partner's directory manage its members over SCIM, or stop it."""
+    scope = Partner(parse_id(tx, "partner", partner))
+    account = await partner_service.set_scim(tx, scope, allowed=allowed)
+    await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
+    return f"SCIM is {'on' if account.scim_api else 'off'} for {account.name}"
+
+
 @partners.command("settings")
 @with_database
 async def set_donation_settings(
@@ -326,7 +341,7 @@ async def rotate_key(
     The old key keeps working for the number of hours set with --overlap-hours.
     """
     old = await key_service.get(tx, parse_id(tx, "apikey", key))
-    made, secret = await api_keys.rotate(tx, officer.audit_context, old, timedelta(hours=overlap_hours))
+    made, secret = await api_keys.rotate(tx, officer.audit_context, old, timedelta(hours=overlap_hours), by_owner=True)
     return _new_key(tx, made, secret)
 
 

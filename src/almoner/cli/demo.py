@@ -55,6 +55,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
     """A new partner, as `almoner partners create` makes it."""
     account = await partners.create(tx, name)
     await configurations.create_default(tx, Partner(account.id))
+    await partners.set_scim(tx, Partner(account.id), allowed=True)
     await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     return account
 

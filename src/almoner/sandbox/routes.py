@@ -4,11 +4,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from almoner.platform.http.caller import SECRET
+from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import RawResponse, Routes
 from almoner.platform.http.paging import ListResponse
-from almoner.platform.http.wire import encode_envelope
+from almoner.platform.http.wire import encode_envelope, without_personal
 from almoner.sandbox import (
     simulate_agents,
     simulate_appeals,
@@ -105,7 +105,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         `uphold` and `reverse` on an appeal: another operator finds that the refusal stands, or that it was wrong.
         """
         # The donor acts as in life, in transactions of their own; ours only keeps the answer for the Idempotency-Key.
-        return RawResponse(encode_envelope(await simulation.run_action(call.partner, body)))
+        record = await simulation.run_action(call.partner, body)
+        known = record if call.caller.has_scope(PERSONAL) else without_personal(record)
+        return RawResponse(encode_envelope(known))
 
     @routes.get("/v1/sandbox/mailbox", key=SECRET, scope="sandbox")
     async def list_sandbox_mails(call: ApiCall, query: MailboxQuery) -> ListResponse[SandboxMailOut]:

@@ -151,7 +151,7 @@ class ScimApplication:
         if caller.kind is not KeyKind.SCIM:
             raise Forbidden("this is not a SCIM key; create one with: almoner keys create")
         if not caller.has_scope(SCOPE):
-            raise Forbidden(f"this key lacks the scope {SCOPE}")
+            raise Forbidden(f"this key lacks the scope {SCOPE}: your account is not enabled for SCIM; ask the operator")
         call.rate = self._guard.check_rate_limit(caller, call.address)
         if call.rate.retry_after is not None:
             raise RateExceeded(call.rate.retry_after)

@@ -41,6 +41,7 @@ SCOPES: Final = frozenset(
         "donation_requests:read",
         "donation_sessions:read",
         "donation_sessions:write",
+        "donations:personal",
         "donations:read",
         "donations:write",
         "gift_aid:write",
@@ -70,7 +71,7 @@ SCOPES: Final = frozenset(
         "webhooks:write",
     }
 )
-"""All that some route asks for, and ``*``: who asks for another one has mistyped it. A test compares them."""
+"""All that some route asks for, ``*``, and what shows donors: another one is mistyped. A test compares them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from asyncpg import Record
@@ -12,14 +13,26 @@ from almoner.platform.database.transactions import AllPartners, Partner, Tx
 _COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
 
 
-def _key(row: Record) -> ApiKey:
+def _key(row: Record | dict[str, Any]) -> ApiKey:
     return ApiKey(**{**row, "scopes": frozenset(row["scopes"])})
 
 
 async def find_by_hash(tx: Tx, _scope: AllPartners, hash_: bytes) -> ApiKey | None:
-    """The key with this keyed hash: authentication, before any partner is known."""
-    row = await tx.fetchrow(f"select {_COLUMNS} from api_key where hash = $1", hash_)
-    return _key(row) if row else None
+    """The key with this keyed hash: authentication, before any partner is known.
+
+    A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6).
+    """
+    row = await tx.fetchrow(
+        f"""
+        select {_COLUMNS}, kind = 'scim' and not (select scim_api from partner where partner.id = partner_id) as closed
+        from api_key where hash = $1
+        """,
+        hash_,
+    )
+    if row is None:
+        return None
+    values = dict(row)
+    return _key({**values, "scopes": []}) if values.pop("closed") else _key(values)
 
 
 async def insert(tx: Tx, key: ApiKey, hash_: bytes) -> None:

@@ -48,6 +48,7 @@ ACTION_LABELS: Final = {
     "partner.branded": "changed the brand colour or logo",
     "partner.links_set": "changed the links of hosted pages",
     "partner.giving_set": "changed the donation settings",
+    "partner.scim_set": "switched SCIM on or off",
     "partner.issuer_named": "changed the receipt issuer",
     "operator.invited": "invited an operator",
     "operator.invited_again": "resent an operator invitation",

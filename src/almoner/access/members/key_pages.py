@@ -75,7 +75,13 @@ class KeyPages:
                     kind = _read_kind(visitor, typed.kind)
                     scopes = frozenset(typed.scopes.replace(",", " ").split())
                     made = await api_keys.create(
-                        tx, partner_of(visitor), self._context.audit_context(visitor), kind, typed.name, scopes
+                        tx,
+                        partner_of(visitor),
+                        self._context.audit_context(visitor),
+                        kind,
+                        typed.name,
+                        scopes,
+                        by_owner=visitor.person.has_role("owner"),
                     )
             except IncorrectParams as error:
                 problems = problems_by_field(error, "name")
@@ -118,7 +124,9 @@ class KeyPages:
                 if not typed.overlap.isdecimal() or len(typed.overlap) > 3:
                     raise IncorrectParams("overlap: enter a number of hours, for example 24")
                 async with self._context.db.write() as tx:
-                    made = await api_keys.rotate(tx, by, key, timedelta(hours=int(typed.overlap)))
+                    made = await api_keys.rotate(
+                        tx, by, key, timedelta(hours=int(typed.overlap)), by_owner=visitor.person.has_role("owner")
+                    )
                 return self._secret(visitor, *made)
             case "revoke":
                 if not visitor.form_value("sure"):

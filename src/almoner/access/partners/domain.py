@@ -17,7 +17,7 @@ class PartnerAccount:
     ``shares_donor_details``: its answers and events name donors. ``requires_gift_aid``: gifts that could have gift aid
     need it. ``request_interval``: how often it is asked for its direct donations, from ``request_minimum_multiple``
     least gifts on, to be paid within ``request_due_days``. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
-    image) are shown on the hosted page, ``public_links`` below it.
+    image) are shown on the hosted page, ``public_links`` below it. ``scim_api``: its SCIM keys work.
     """
 
     id: UUID
@@ -29,6 +29,7 @@ class PartnerAccount:
     brand_logo: str | None = None
     shares_donor_details: bool = True
     requires_gift_aid: bool = False
+    scim_api: bool = False
     request_interval: Period = "month"
     request_minimum_multiple: int = 0
     request_due_days: int = 30

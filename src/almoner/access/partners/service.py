@@ -90,6 +90,13 @@ def _is_https(text: str) -> bool:
     return parts.scheme == "https" and bool(parts.hostname) and len(text) <= MAX_LINK_LENGTH
 
 
+async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:
+    """Let its SCIM keys work, or no more. Raises NoSuchPartner."""
+    account = await _lock(tx, partner)
+    await store.set_scim(tx, partner, allowed=allowed)
+    return replace(account, scim_api=allowed)
+
+
 async def update_donation_settings(
     tx: Tx,
     partner: Partner,

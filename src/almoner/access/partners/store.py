@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
-    "requires_gift_aid, request_interval, request_minimum_multiple, request_due_days, website_url, "
+    "requires_gift_aid, scim_api, request_interval, request_minimum_multiple, request_due_days, website_url, "
     "privacy_url, terms_url, contact_email"
 )
 
@@ -25,6 +25,7 @@ def _account(row: Record) -> PartnerAccount:
         row["brand_logo"],
         row["shares_donor_details"],
         row["requires_gift_aid"],
+        row["scim_api"],
         row["request_interval"],
         row["request_minimum_multiple"],
         row["request_due_days"],
@@ -72,6 +73,11 @@ async def set_public_links(tx: Tx, partner: Partner, links: PublicLinks) -> None
         links.terms,
         links.contact,
     )
+
+
+async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
+    """Store whether a locked partner's SCIM keys work."""
+    await tx.execute("update partner set scim_api = $2 where id = $1", partner.id, allowed)
 
 
 async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAccount) -> None:

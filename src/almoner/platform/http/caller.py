@@ -43,8 +43,10 @@ class Caller:
         return scope in self.scopes or (ALL_SCOPES in self.scopes and scope not in NAMED_ONLY)
 
 
-NAMED_ONLY = frozenset({"sandbox_clock", "scim_api"})
-"""Scopes that ``*`` does not include (settled 2 and 9)."""
+PERSONAL = "donations:personal"
+"""Scope of keys that see who donors are; without it these members are null, and no filter reads them (settled 11)."""
+NAMED_ONLY = frozenset({"sandbox_clock", "scim_api", PERSONAL})
+"""Scopes that ``*`` does not include (settled 2, 9 and 11)."""
 
 
 @dataclass(frozen=True, slots=True)

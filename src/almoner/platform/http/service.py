@@ -1,6 +1,7 @@
 """Runs declared endpoints: route, key, scope, limit, content type, size, idempotency key, body (order of settled 3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +23,10 @@ from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.places import Claimant, begin_claim, current_claimant, end_claim
 from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
-from almoner.platform.http.caller import AccessGuard, Caller, KeyKind
+from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import RawResponse, Routes
+from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.paths import BoundEndpoint, PathEndpoints, PathTree
 from almoner.platform.http.replies import (
     CORS,
@@ -40,6 +42,7 @@ from almoner.platform.http.replies import (
 from almoner.platform.http.requests import ApiRequest, read_body, validate_request
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload, UploadedFile
+from almoner.platform.http.wire import ResponseRecord, without_personal
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 
@@ -179,12 +182,13 @@ class ApiApplication:
         """Run the handler in its transaction."""
         endpoint, claim = bound.endpoint, call.claim
         if endpoint.tx is None:
-            body, media_type = encode_result(await endpoint.handler(call, **arguments), bound.end)
+            body, media_type = encode_result(_visible(call, await endpoint.handler(call, **arguments)), bound.end)
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
                 async with self._db.open(endpoint.tx) as tx:
                     call.opened = tx
-                    body, media_type = encode_result(await endpoint.handler(call, **arguments), bound.end)
+                    result = _visible(call, await endpoint.handler(call, **arguments))
+                    body, media_type = encode_result(result, bound.end)
             except Problem:
                 await self._ensure_free(claim)
                 raise
@@ -193,7 +197,7 @@ class ApiApplication:
                 call.opened = tx
                 if claim is not None:
                     await idempotency.acquire_claim(tx, claim, leased=endpoint.upload is not None)
-                result = await endpoint.handler(call, **arguments)
+                result = _visible(call, await endpoint.handler(call, **arguments))
                 body, media_type = encode_result(result, bound.end)
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.audit_entry_of(call, values, result))
@@ -244,6 +248,17 @@ class ApiApplication:
         return arguments
 
 
+def _visible(call: ApiCall, result: object) -> object:
+    """What a handler returned, as its caller may see it: donors are told to keys with the scope alone."""
+    if call.identified is None or call.identified.has_scope(PERSONAL):
+        return result
+    if isinstance(result, ListResponse):
+        return replace(result, records=[without_personal(record) for record in result.records])
+    return without_personal(result) if isinstance(result, ResponseRecord) else result
+
+
 def _claim_of(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> IdempotencyClaim:
     publicly = caller.kind is KeyKind.PUBLISHABLE
+    if not publicly and not caller.has_scope(PERSONAL):
+        route += " without donors"  # no answer that names them is given again to a key that may not know them
     return idempotency.make_claim(vault, caller.partner, key, route, payload, publicly=publicly)

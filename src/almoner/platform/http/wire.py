@@ -28,6 +28,10 @@ from almoner.kit.time import parse_day_or_moment, parse_moment
 T = TypeVar("T")
 
 
+_RECORDS: dict[str, Any] = {}
+"""By ``object``, those that are declared so far."""
+
+
 class _Named(msgspec.StructMeta):
     """Takes ``object_name`` among the class keywords."""
 
@@ -36,14 +40,34 @@ class _Named(msgspec.StructMeta):
     ) -> Any:
         made = super().__new__(mcls, name, bases, namespace, **options)
         if object_name:
+            _RECORDS.setdefault(object_name, made)
             setattr(made, "object_name", object_name)  # noqa: B010 (the metaclass cannot know the attribute)
         return made
 
 
 class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
-    """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``."""
+    """A record as partners see it; ``class CategoryOut(Out, object_name="Category")`` names its ``object``.
+
+    ``personal``: its members that say who a donor is.
+    """
 
     object_name: ClassVar[str] = ""
+    personal: ClassVar[tuple[str, ...]] = ()
+
+
+R = TypeVar("R", bound=ResponseRecord)
+
+
+def personal_members(object_name: str) -> list[str]:
+    """The members of such a record, as they are on the wire, that say who a donor is."""
+    record: type[ResponseRecord] = _RECORDS.get(object_name, ResponseRecord)
+    return [field.encode_name for field in msgspec.structs.fields(record) if field.name in record.personal]
+
+
+def without_personal(record: R) -> R:
+    """The record as keys see it that may not know donors: what is personal is null, and absent where it was."""
+    known = [name for name in record.personal if getattr(record, name) is not msgspec.UNSET]
+    return msgspec.structs.replace(record, **dict.fromkeys(known)) if known else record
 
 
 def encode_envelope(record: ResponseRecord) -> bytes:

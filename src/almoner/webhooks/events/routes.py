@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.http.caller import SECRET
+from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
@@ -24,10 +24,14 @@ async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOu
     """
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, query.to_filter())
-    return call.list_response(page, rows, total, lambda row: event_out(call.tx, row), lambda row: (row.sequence,))
+    personal = call.caller.has_scope(PERSONAL)
+    return call.list_response(
+        page, rows, total, lambda row: event_out(call.tx, row, personal=personal), lambda row: (row.sequence,)
+    )
 
 
 @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
 async def get_event(call: ApiCall, id: EventId) -> EventOut:
     """Retrieve an event."""
-    return event_out(call.tx, await service.get(call.tx, call.partner, id))
+    found = await service.get(call.tx, call.partner, id)
+    return event_out(call.tx, found, personal=call.caller.has_scope(PERSONAL))

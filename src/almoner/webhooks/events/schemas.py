@@ -7,7 +7,8 @@ from pydantic import Field
 
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
-from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd
+from almoner.platform.events.event_types import EVENT_TYPES
+from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_members
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
 Record = Annotated[
@@ -49,15 +50,25 @@ class _Envelope(msgspec.Struct):
     data: _Delivered
 
 
+_NULL = msgspec.Raw(b"null")
 _read = msgspec.json.Decoder(_Envelope).decode
 
 
-def event_out(tx: Tx, event: SequencedEvent) -> EventOut:
-    """The answer for one event; its record is the delivered one, byte for byte."""
+def event_out(tx: Tx, event: SequencedEvent, *, personal: bool) -> EventOut:
+    """The answer for one event; its record is the delivered one, byte for byte.
+
+    ``personal``: donors may be told; else the members that name them are null.
+    """
+    record = _read(event.payload).data.event_data
+    declared = EVENT_TYPES.get(event.type)
+    if declared is not None and not personal and (names := personal_members(declared.record)):
+        shown = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
+        hidden = {name: _NULL for name in names if name in shown}
+        record = msgspec.Raw(msgspec.json.encode({**shown, **hidden}))
     return EventOut(
         id=tx.ids.text("event", event.id),
         sequence=event.sequence,
         created_at=iso_timestamp(event.created_at),
         event_type=event.type,
-        event_data=_read(event.payload).data.event_data,
+        event_data=record,
     )

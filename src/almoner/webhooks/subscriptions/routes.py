@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from almoner.platform.http.caller import SECRET
+from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
@@ -35,8 +35,11 @@ async def list_webhook_subscriptions(call: ApiCall, query: SubscriptionsQuery) -
 
 @routes.post("/v1/webhook-subscriptions", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def create_webhook_subscription(call: ApiCall, body: SubscriptionIn) -> SubscriptionOut:
-    """Subscribe an address to events."""
-    return subscription_out(call.tx, await service.create(call.tx, call.partner, body.url, body.events))
+    """Subscribe an address to events; to those that name donors with the scope `donations:personal` alone."""
+    return subscription_out(
+        call.tx,
+        await service.create(call.tx, call.partner, body.url, body.events, personal=call.caller.has_scope(PERSONAL)),
+    )
 
 
 @routes.get("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:read", shows_secret=True)
@@ -48,7 +51,8 @@ async def get_webhook_subscription(call: ApiCall, id: SubscriptionId) -> Subscri
 @routes.patch("/v1/webhook-subscriptions/{id}", key=SECRET, scope="webhooks:write", shows_secret=True)
 async def update_webhook_subscription(call: ApiCall, id: SubscriptionId, body: SubscriptionPatch) -> SubscriptionOut:
     """Change a subscription's address or events, suspend or resume it."""
-    changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status)
+    personal = call.caller.has_scope(PERSONAL)
+    changed = await service.update(call.tx, call.partner, id, body.url, body.events, body.status, personal=personal)
     return subscription_out(call.tx, changed)
 
 

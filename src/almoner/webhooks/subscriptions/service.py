@@ -12,11 +12,14 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.security_emails import service as security_emails
 from almoner.access.security_emails.domain import Kind
-from almoner.kit.errors import IncorrectParams, NotFound
+from almoner.kit.errors import Forbidden, IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, value_or_current
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.events.event_types import EVENT_TYPES
+from almoner.platform.http.caller import PERSONAL
 from almoner.platform.http.paging import Page
+from almoner.platform.http.wire import personal_members
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import LaneLimits
 from almoner.platform.outbound import addresses
@@ -37,8 +40,15 @@ from almoner.webhooks.subscriptions.domain import (
 REMOVE_LANES: Final = "webhooks.remove_lanes"
 
 
-async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> WebhookSubscription:
-    """A new subscription with a fresh secret. Raises IncorrectParams."""
+async def create(
+    tx: Tx, partner: Partner, url: str, events: Sequence[str], *, personal: bool = True
+) -> WebhookSubscription:
+    """A new subscription with a fresh secret. Raises IncorrectParams.
+
+    ``personal``: who makes it may know donors; else Forbidden for events that name them, which nothing masks.
+    """
+    if not personal:
+        _ensure_without_donors(events)
     _validate(tx, url, events)
     subscription = WebhookSubscription(
         id=tx.new_id(),
@@ -53,6 +63,11 @@ async def create(tx: Tx, partner: Partner, url: str, events: Sequence[str]) -> W
     )
     await store.insert(tx, partner, subscription)
     return subscription
+
+
+def _ensure_without_donors(events: Collection[str]) -> None:
+    if named := sorted(one for one in events if one in EVENT_TYPES and personal_members(EVENT_TYPES[one].record)):
+        raise Forbidden(f"{', '.join(named)} name donors: this needs a key with the scope {PERSONAL}")
 
 
 async def get(tx: Tx, partner: Partner, subscription_id: UUID) -> WebhookSubscription:
@@ -94,8 +109,10 @@ async def update(
     url: str | UnsetType,
     events: Sequence[str] | UnsetType,
     status: Status | UnsetType,
+    *,
+    personal: bool = True,
 ) -> WebhookSubscription:
-    """Change what is given and differs. Raises NotFound, IncorrectParams.
+    """Change what is given and differs. Raises NotFound, IncorrectParams; Forbidden as ``create`` does.
 
     At another address, or once it is resumed, a receiver begins anew: nothing of its failures is held against it.
     """
@@ -109,6 +126,10 @@ async def update(
     )
     if changed == replace(before, events=_unique(before.events)):
         return before
+    if not personal:
+        _ensure_without_donors(
+            changed.events if changed.url != before.url else set(changed.events) - set(before.events)
+        )
     changed = replace(changed, updated_at=tx.now)
     _validate(tx, changed.url, changed.events)
     if changed.url != before.url or changed.status == "active" != before.status:

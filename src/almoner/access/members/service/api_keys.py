@@ -15,21 +15,30 @@ from almoner.access.keys.service import NoSuchKey
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.http.caller import NAMED_ONLY
+from almoner.platform.http.caller import ALL_SCOPES, NAMED_ONLY, PERSONAL
 
 LONGEST_NAME: Final = 100
 
 
 async def create(
-    tx: Tx, partner: Partner, by: AuditContext, kind: Kind, name: str, scopes: frozenset[str], *, by_name: bool = False
+    tx: Tx,
+    partner: Partner,
+    by: AuditContext,
+    kind: Kind,
+    name: str,
+    scopes: frozenset[str],
+    *,
+    by_name: bool = False,
+    by_owner: bool = False,
 ) -> tuple[ApiKey, str]:
     """A new key and its secret. Raises IncorrectParams, with all that is wrong.
 
     ``by_name``: an administrator makes it, who also gives what a deployment grants by name alone (settled 9).
+    ``by_owner``: who makes it may let it see donors; all scopes then include that one (settled 11).
     """
     problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:
-        given = _granted_scopes(kind, scopes, by_name=by_name)
+        given = _granted_scopes(kind, scopes, by_name=by_name, by_owner=by_owner or by_name)
     except ValueError as error:
         raise IncorrectParams(*problems, f"scopes: {error}") from None
     if problems:
@@ -39,10 +48,14 @@ async def create(
     return key, secret
 
 
-def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool) -> frozenset[str]:
+def _granted_scopes(kind: Kind, scopes: frozenset[str], *, by_name: bool, by_owner: bool) -> frozenset[str]:
     keys_domain.ensure_known_scopes(scopes)
     given = keys_domain.granted_scopes(kind, scopes)
-    if kind != "scim" and not by_name and (named := sorted(given & NAMED_ONLY)):
+    if by_owner and kind == "secret" and ALL_SCOPES in given:
+        given |= {PERSONAL}
+    if PERSONAL in given and not by_owner:
+        raise ValueError(f"only an owner can grant {PERSONAL}")
+    if kind != "scim" and not by_name and (named := sorted(given & (NAMED_ONLY - {PERSONAL}))):
         raise ValueError(f"these scopes are not available: {', '.join(named)}")
     return given
 
@@ -55,8 +68,12 @@ async def get(tx: Tx, partner: Partner, key_id: UUID) -> ApiKey:
     return key
 
 
-async def rotate(tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta) -> tuple[ApiKey, str]:
+async def rotate(
+    tx: Tx, by: AuditContext, old: ApiKey, overlap: timedelta, *, by_owner: bool = False
+) -> tuple[ApiKey, str]:
     """A successor and its secret; the old key works until the overlap ends. Raises IncorrectParams."""
+    if PERSONAL in old.scopes and not by_owner:
+        raise IncorrectParams(f"overlap: only an owner can rotate a key with the scope {PERSONAL}")
     if not old.is_usable(tx.real_now):
         raise IncorrectParams("this key has expired or been revoked. Create a new one")
     try:

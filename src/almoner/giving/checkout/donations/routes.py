@@ -24,9 +24,10 @@ from almoner.giving.checkout.donations.schemas import (
     donation_out,
     filters_of,
 )
+from almoner.kit.errors import Forbidden
 from almoner.kit.money import Money
 from almoner.kit.patch import UNSET
-from almoner.platform.http.caller import SECRET
+from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
@@ -40,6 +41,8 @@ routes = Routes("Donations", moves_money=True)
 @routes.get("/v1/donations", key=SECRET, scope="donations:read")
 async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[DonationOut]:
     """List donations, newest first."""
+    if query.email is not None and not call.caller.has_scope(PERSONAL):
+        raise Forbidden(f"query.email needs a key with the scope {PERSONAL}")
     page = call.requested_page(query)
     rows, total = await service.list_page(call.tx, call.partner, page, filters_of(call.tx, query))
     return call.list_response(page, rows, total, lambda row: donation_out(call.tx, row), lambda row: (row.id.bytes,))

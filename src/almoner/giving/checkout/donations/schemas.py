@@ -1,6 +1,6 @@
 """Donations on the wire (spec 2.8; settled 4)."""
 
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 import msgspec
@@ -141,6 +141,8 @@ class SettledAmountOut(msgspec.Struct, frozen=True, rename="camel"):
 
 class DonationOut(ResponseRecord, object_name="donation"):
     """A donation as partners see it."""
+
+    personal: ClassVar = ("first_name", "last_name", "email")
 
     id: str
     user_id: str | None

@@ -1,6 +1,6 @@
 """Gift aid declarations on the wire (settled 4)."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 from pydantic import Field
@@ -53,18 +53,29 @@ class GiftAidIn(RequestBody):
 class GiftAidOut(ResponseRecord, object_name="gift_aid"):
     """A declaration. With a publishable key only ``id`` and ``createdAt`` are told."""
 
+    personal: ClassVar = (
+        "title",
+        "first_name",
+        "last_name",
+        "building_name_number",
+        "road_name",
+        "city",
+        "country",
+        "postcode",
+    )
+
     id: str
     created_at: str
     user_id: str | msgspec.UnsetType | None = msgspec.UNSET
-    title: str | msgspec.UnsetType = msgspec.UNSET
+    title: str | msgspec.UnsetType | None = msgspec.UNSET
     first_name: str | msgspec.UnsetType | None = msgspec.UNSET
-    last_name: str | msgspec.UnsetType = msgspec.UNSET
-    building_name_number: str | msgspec.UnsetType = msgspec.UNSET
-    road_name: str | msgspec.UnsetType = msgspec.UNSET
-    city: str | msgspec.UnsetType = msgspec.UNSET
-    country: str | msgspec.UnsetType = msgspec.UNSET
-    postcode: str | msgspec.UnsetType = msgspec.UNSET
-    covers_from: str | msgspec.UnsetType = msgspec.UNSET
+    last_name: str | msgspec.UnsetType | None = msgspec.UNSET
+    building_name_number: str | msgspec.UnsetType | None = msgspec.UNSET
+    road_name: str | msgspec.UnsetType | None = msgspec.UNSET
+    city: str | msgspec.UnsetType | None = msgspec.UNSET
+    country: str | msgspec.UnsetType | None = msgspec.UNSET
+    postcode: str | msgspec.UnsetType | None = msgspec.UNSET
+    covers_from: str | msgspec.UnsetType | None = msgspec.UNSET
     covers_to: str | msgspec.UnsetType | None = msgspec.UNSET
     deleted_at: str | msgspec.UnsetType | None = msgspec.UNSET
 
