@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from starlette.responses import JSONResponse
 
 from almoner.access.people.domain import member_realm
 from almoner.access.sign_ins.service import links
@@ -141,6 +142,39 @@ async def test_new_members_by_their_groups(here: Setup, evil: HostileProvider) -
     evil.person["sub"] = "another"
     assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.NAME_TAKEN
     assert await here.count("person") == 1
+
+
+async def test_what_the_token_lacks_is_asked_of_the_userinfo_endpoint(here: Setup, evil: HostileProvider) -> None:
+    told: dict[str, Any] = {"sub": "ada", "preferred_username": "ada@corp", "name": "Ada", "groups": ["staff"]}
+    evil.userinfo_answer = lambda: JSONResponse({**told, "email": "a@example.org", "email_verified": True})
+    await here.set_up(evil.url, creates_members=True)
+    made = entered(await here.sign_in()).person
+    assert (made.user_name, made.shown_name, made.email) == ("ada@corp", "Ada", "a@example.org")
+    assert made.roles == {"finance"}
+    evil.person |= {**told, "email": "a@example.org"}
+    await here.sign_in()
+    assert evil.fetched.count("/userinfo") == 1, "the token has all"
+
+
+async def test_userinfo_of_somebody_else_or_of_a_broken_provider_signs_nobody_in(
+    here: Setup, evil: HostileProvider
+) -> None:
+    evil.userinfo_answer = lambda: JSONResponse({"sub": "eve", "groups": ["staff"], "preferred_username": "eve"})
+    await here.set_up(evil.url, creates_members=True)
+    assert (await refused(here, here.sign_in())).reason is SsoRefusalReason.TOKEN
+    evil.userinfo_answer = lambda: JSONResponse({}, 500)
+    with pytest.raises(SsoRefused, match="provider_unreachable"):
+        await here.sign_in()
+    evil.person |= {"preferred_username": "ada", "groups": ["staff"]}
+    evil.userinfo_answer = lambda: JSONResponse({}, 401)
+    assert entered(await here.sign_in()).person.user_name == "ada"
+
+
+async def test_an_address_of_the_token_is_not_verified_by_userinfo(here: Setup, evil: HostileProvider) -> None:
+    evil.person |= {"preferred_username": "ada", "groups": ["staff"], "email": "boss@example.org"}
+    evil.userinfo_answer = lambda: JSONResponse({"sub": "ada", "email": "a@example.org", "email_verified": True})
+    await here.set_up(evil.url, creates_members=True)
+    assert entered(await here.sign_in()).person.email is None
 
 
 async def test_who_comes_six_times_at_once_becomes_one_member(here: Setup, evil: HostileProvider) -> None:

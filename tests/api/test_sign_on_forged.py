@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from joserfc.jwk import RSAKey
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
@@ -255,8 +256,13 @@ async def test_new_keys_are_fetched_when_they_are_needed_and_not_all_day(here: S
     evil.keys, evil.forge = [OTHER_KEY], lambda claims: forged.signed(claims, OTHER_KEY)
     await asyncio.gather(*(here.sign_in() for _ in range(4)))
     assert evil.fetched.count("/jwks") == 2
+    here.service.clock.advance_wall(minutes=2)
+    reused = RSAKey.generate_key(2048, {"kid": OTHER_KEY.kid, "use": "sig", "alg": "RS256"})
+    evil.keys, evil.forge = [reused], lambda claims: forged.signed(claims, reused)
+    await here.sign_in()  # another key under the name of the former
+    assert evil.fetched.count("/jwks") == 3
     evil.forge = lambda claims: forged.signed(claims, KEY, kid="made-up")
     for _ in range(3):
         await refused(here, here.sign_in())
-    assert evil.fetched.count("/jwks") == 2, "once a minute at most"
+    assert evil.fetched.count("/jwks") == 3, "once a minute at most"
     assert evil.fetched.count("/.well-known/openid-configuration") == 1

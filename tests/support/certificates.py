@@ -1,6 +1,7 @@
 """Certificates of a throw-away authority, for receivers that speak TLS on this machine."""
 
 import ssl
+import warnings
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +28,23 @@ class Authority:
         pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
         return ssl.create_default_context(cadata=pem)
 
+    def demanding(self, folder: Path, name: str) -> ssl.SSLContext:
+        """A server's context that demands a certificate of its clients."""
+        context = self.serving(folder, name)
+        context.load_verify_locations(cadata=self._certificate.public_bytes(serialization.Encoding.PEM).decode())
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    def outdated(self, folder: Path, name: str) -> ssl.SSLContext:
+        """A server's context that speaks TLS 1.1 at most."""
+        context = self.serving(folder, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = ssl.TLSVersion.TLSv1
+            context.maximum_version = ssl.TLSVersion.TLSv1_1
+        context.set_ciphers("DEFAULT:@SECLEVEL=0")
+        return context
+
     def serving(self, folder: Path, *names: str, days_ago: int = 1) -> ssl.SSLContext:
         """A server's context with a certificate for the names, valid for 30 days from ``days_ago``."""
         key = ec.generate_private_key(ec.SECP256R1())
@@ -38,6 +56,34 @@ class Authority:
             .sign(self._key, hashes.SHA256())
         )
         file = folder / f"{names[0]}.pem"
+        file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+            + certificate.public_bytes(serialization.Encoding.PEM)
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
+
+    @staticmethod
+    def self_signed(folder: Path, name: str) -> ssl.SSLContext:
+        """A server's context with a certificate that it has made itself."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        now = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        file = folder / "self-signed.pem"
         file.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -83,6 +83,7 @@ class HostileProvider:
     token_requests: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
     last_token: str = ""
+    userinfo_answer: Callable[[], Response] | None = None
 
     async def describe(self, request: Request) -> Response:
         """The description."""
@@ -93,6 +94,7 @@ class HostileProvider:
                 "authorization_endpoint": f"{self.url}/authorize",
                 "token_endpoint": f"{self.url}/token",
                 "jwks_uri": f"{self.url}/jwks",
+                **({"userinfo_endpoint": f"{self.url}/userinfo"} if self.userinfo_answer else {}),
                 "response_types_supported": ["code"],
                 "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["RS256"],
@@ -104,6 +106,13 @@ class HostileProvider:
         """The keys."""
         self.fetched.append(request.url.path)
         return JSONResponse(KeySet(list(self.keys)).as_dict(private=False))
+
+    async def userinfo(self, request: Request) -> Response:
+        """What the token leaves out."""
+        self.fetched.append(request.url.path)
+        assert request.headers["authorization"] == "Bearer access-token"
+        assert self.userinfo_answer is not None
+        return self.userinfo_answer()
 
     async def authorize(self, request: Request) -> Response:
         """Sends the browser back at once."""
@@ -147,6 +156,7 @@ async def hostile_provider(clock: TestClock) -> AsyncIterator[HostileProvider]:
         routes=[
             Route("/.well-known/openid-configuration", made.describe),
             Route("/jwks", made.key_set),
+            Route("/userinfo", made.userinfo),
             Route("/authorize", made.authorize),
             Route("/token", made.token, methods=["POST"]),
         ]

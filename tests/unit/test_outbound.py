@@ -2,8 +2,12 @@
 
 import asyncio
 import itertools
+import socket
+import ssl
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,13 +189,79 @@ async def test_w11_refuses_expired_and_unknown_certificates(authority: Authority
     await client.close()
 
 
+@asynccontextmanager
+async def one_handshake(tls: ssl.SSLContext) -> AsyncIterator[str]:
+    """A server that sends its alerts, as those of OpenSSL do; asyncio's cuts connections off instead."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        accepted, _ = listening.accept()
+        with accepted, suppress(OSError), tls.wrap_socket(accepted, server_side=True) as spoken:
+            spoken.recv(65536)
+
+    task = asyncio.create_task(asyncio.to_thread(serve))
+    try:
+        yield f"https://localhost:{listening.getsockname()[1]}/"
+    finally:
+        await task
+        listening.close()
+
+
+async def test_a_failure_of_tls_tells_the_one_fact_that_mends_it(authority: Authority, tmp_path: Path) -> None:
+    tls12 = authority.demanding(tmp_path, "localhost")
+    tls12.maximum_version = ssl.TLSVersion.TLSv1_2
+    servers = {
+        "the certificate has expired": authority.serving(tmp_path, "localhost", days_ago=60),
+        "the certificate is not valid yet": authority.serving(tmp_path, "localhost", days_ago=-2),
+        "the certificate is for another host name": authority.serving(tmp_path, "other.localhost"),
+        "the certificate is self-signed": Authority.self_signed(tmp_path, "localhost"),
+        "its authority is not public": Authority().serving(tmp_path, "localhost"),
+        "does not speak TLS 1.2 or later": authority.outdated(tmp_path, "localhost"),
+        "demands a client certificate": authority.demanding(tmp_path, "localhost"),
+        "or demands a client certificate": tls12,
+    }
+    client = OutboundClient(SANDBOX, tls=authority.trusting())
+    for told, tls in servers.items():
+        async with one_handshake(tls) as url:
+            with pytest.raises(outbound.TlsFailed, match=told):
+                await client.post(url, b"x", {}, owner="p")
+    await client.close()
+
+
+async def test_a_broken_response_tells_what_is_wrong_with_it(client: OutboundClient) -> None:
+    async def vanish(_request: Received, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    replies: dict[str, Any] = {
+        "a header line of more than 8 kB": reply(200, b"", x="y" * 9000),
+        "more than 16 kB of headers": reply(200, b"", **{f"x{number}": "y" * 4000 for number in range(5)}),
+        "not valid HTTP": b"SMTP 220 welcome\r\n\r\n",
+        "closed the connection without a response": vanish,
+        "ended before all of it": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nhalf",
+    }
+    for told, answer in replies.items():
+
+        async def end(_request: Received, writer: asyncio.StreamWriter, answer: Any = answer) -> None:
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+
+        async with receiver(end if isinstance(answer, bytes) else answer) as sink:
+            with pytest.raises(outbound.ResponseBroken, match=told):
+                await client.post(sink.url, b"x", {}, owner=told)
+    async with receiver() as sink:
+        gone = sink.url
+    with pytest.raises(outbound.ConnectFailed, match="no server is listening"):
+        await client.post(gone, b"x", {}, owner="p")
+
+
 async def test_w11_refuses_a_server_that_speaks_no_tls(client: OutboundClient) -> None:
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
-    with pytest.raises(outbound.TlsFailed):
+    with pytest.raises(outbound.TlsFailed, match="there is no TLS on this port"):
         await client.post(f"https://localhost:{server.sockets[0].getsockname()[1]}/", b"x", {}, owner="p")
     server.close()
 

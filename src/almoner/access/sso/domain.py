@@ -95,6 +95,7 @@ class ProviderMetadata:
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    userinfo_endpoint: str | None
     secret_in_body: bool
     returns_issuer: bool
     """Its answers carry ``iss`` (RFC 9207)."""
@@ -221,6 +222,29 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
         _text_of_claim(claims.get("email")) if verified else None,
         "mfa" in _texts_of_claim(claims.get("amr")),
     )
+
+
+def lacks_claims(provider: Provider, claims: Mapping[str, Any]) -> bool:
+    """Whether the token leaves out what the provider may tell elsewhere (OpenID Connect Core 5.4)."""
+    return any(name not in claims for name in _told_elsewhere(provider))
+
+
+def with_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The claims of a token with those that it lacks; an address and whether it is verified come from one of them.
+
+    Raises Refused when it tells of somebody else (5.3.2).
+    """
+    if userinfo.get("sub") != claims.get("sub"):
+        raise SsoRefused(SsoRefusalReason.TOKEN, "The identity provider's response is about somebody else.")
+    wanted = [name for name in _told_elsewhere(provider) if name not in claims]
+    if "email" in wanted:
+        wanted.append("email_verified")
+        claims = {name: value for name, value in claims.items() if name != "email_verified"}
+    return {**claims, **{name: userinfo[name] for name in wanted if name in userinfo}}
+
+
+def _told_elsewhere(provider: Provider) -> list[str]:
+    return ["preferred_username", "name", "email", *([provider.groups_claim] if provider.groups_claim else [])]
 
 
 def is_fresh_authentication(stated: IdentityClaims, started_at: datetime) -> bool:

@@ -12,7 +12,9 @@ from almoner.access.sso.domain import (
     ProviderMetadata,
     SsoRefusalReason,
     SsoRefused,
+    lacks_claims,
     read_claims,
+    with_userinfo,
 )
 from almoner.access.sso.provider_metadata import (
     MOST_BYTES,
@@ -97,7 +99,23 @@ class TokenExchange:
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not isinstance(access, str):
             raise unreachable_error("the response has no ID token")
-        return read_claims(provider, await self._claims(provider, state, token, access))
+        claims = await self._claims(provider, state, token, access)
+        if metadata.userinfo_endpoint is not None and lacks_claims(provider, claims):
+            claims = await self._with_userinfo(provider, metadata.userinfo_endpoint, claims, access)
+        return read_claims(provider, claims)
+
+    async def _with_userinfo(
+        self, provider: Provider, url: str, claims: Mapping[str, Any], access: str
+    ) -> Mapping[str, Any]:
+        """The claims with those that the token lacks; as they are where the provider does not give them to us."""
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {access}"}
+        try:
+            answer = await self._outbound.get(url, headers, owner=connection_owner(provider), most=MOST_BYTES + 1)
+        except OutboundFailure as error:
+            raise unreachable_error(str(error)) from error
+        if 400 <= answer.status < 500:  # some give access tokens that are for other services
+            return claims
+        return with_userinfo(provider, claims, parse_json_response(answer))
 
     async def _request(
         self, provider: Provider, metadata: ProviderMetadata, form: Mapping[str, str], headers: Mapping[str, str]

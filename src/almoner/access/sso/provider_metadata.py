@@ -72,7 +72,7 @@ class ProviderMetadataCache:
         return (await self._lookup(provider)).keys
 
     async def refresh_keys(self, provider: Provider, known: "KeySet") -> "KeySet | None":
-        """Other keys than the known ones, for a token with an unknown one; None when that was asked within a minute.
+        """Other keys than the known ones, for a token that none has signed; None when that was asked within a minute.
 
         Otherwise anybody who makes up key names could have us ask the provider all the time. Raises Refused.
         """
@@ -129,6 +129,7 @@ class ProviderMetadataCache:
             self._address(document, "authorization_endpoint"),
             self._address(document, "token_endpoint"),
             self._address(document, "jwks_uri"),
+            self._address(document, "userinfo_endpoint") if document.get("userinfo_endpoint") else None,
             "client_secret_basic" not in methods and "client_secret_post" in methods,
             document.get("authorization_response_iss_parameter_supported") is True,
         )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError, SecurityWarning
+from joserfc.errors import BadSignatureError, InvalidKeyIdError, InvalidKeyTypeError, JoseError, SecurityWarning
 from joserfc.jwk import KeySet, KeySetSerialization
 from joserfc.jws import JWSRegistry
 
@@ -21,7 +21,7 @@ _OF_A_KEY: Final = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
 
 
 class UnknownSigningKey(Exception):
-    """The token names a key that is not among those that were fetched: the provider may have new ones."""
+    """No key among those that were fetched has signed the token: the provider may have new ones."""
 
 
 def parse_keys(document: Mapping[str, Any]) -> KeySet:
@@ -66,8 +66,8 @@ def verify_id_token(
             {"client_id": provider.client_id, "nonce": nonce, "access_token": access_token},
         )
         claims.validate(now=int(real_now.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
-    except InvalidKeyIdError as error:
-        raise UnknownSigningKey from error
+    except (InvalidKeyIdError, BadSignatureError, InvalidKeyTypeError) as error:
+        raise UnknownSigningKey from error  # also under a known name: some providers give it to the next key
     except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
         raise SsoRefused(

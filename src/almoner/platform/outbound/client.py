@@ -26,7 +26,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
-from almoner.platform.outbound import addresses
+from almoner.platform.outbound import addresses, failure_texts
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
 
 MAX_HEADER_BYTES: Final = 16_384
@@ -113,12 +113,15 @@ class _Denied(OSError):
 
 # Whether the connection of the call in this task had served another call before.
 _reused: ContextVar[bool] = ContextVar("almoner_outbound_reused", default=False)
+# What serves the connection of the call in this task.
+_handler: ContextVar["_Handler | None"] = ContextVar("almoner_outbound_handler", default=None)
 
 
 class _Handler(ResponseHandler):
     """Bounds the header section as a whole; aiohttp bounds its lines and their number only."""
 
     calls = 0
+    ended_by: BaseException | None = None
     _head_bytes = 0
     _in_head = False
 
@@ -127,6 +130,10 @@ class _Handler(ResponseHandler):
         self._head_bytes = 0
         self._in_head = True
         super().set_response_params(**params)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.ended_by = exc
+        super().connection_lost(exc)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         self._in_head = False
@@ -196,6 +203,7 @@ class _Connector(aiohttp.TCPConnector):
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Connection:  # noqa: ASYNC109 - aiohttp's signature
         connection = await super().connect(req, traces, timeout)
         _reused.set(getattr(connection.protocol, "calls", 0) > 0)
+        _handler.set(connection.protocol if isinstance(connection.protocol, _Handler) else None)
         return connection
 
 
@@ -345,9 +353,11 @@ async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call
     _reused.set(False)
     try:
         answer = await _send(session, target, call)
-    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         if not _reused.get():
-            raise
+            await asyncio.sleep(0)  # the protocol hears a moment later why its connection ended
+            handler = _handler.get()
+            raise error from (handler.ended_by if handler is not None else None) or error.__cause__
         # A kept connection that ends so was most likely closed just as we used it: once more, on a fresh one. Receivers
         # expect an event more than once anyway (W7).
         answer = await _send(session, target, call)
@@ -388,10 +398,10 @@ def _raise_outbound_failure() -> Iterator[None]:
 
 
 def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> OutboundFailure:
-    if isinstance(error, aiohttp.ClientSSLError):
-        return TlsFailed("The TLS connection failed: the certificate is not valid for this host, or there is no TLS")
+    if (text := failure_texts.tls_text(error)) is not None:
+        return TlsFailed(text)
     if isinstance(error, aiohttp.ClientConnectorError):
         if isinstance(error.os_error, _Denied):
             return TargetRefused("The address is not public")
-        return ConnectFailed("The connection failed: the host name does not resolve, or no server is listening")
-    return ResponseBroken("The connection was dropped, or the response was not valid HTTP or had over 16 kB of headers")
+        return ConnectFailed(failure_texts.connect_text(error))
+    return ResponseBroken(failure_texts.response_text(error))

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.states import Lifecycle
+from almoner.kit.text import clean_text
 from almoner.webhooks.subscriptions.domain import LONGEST_PAUSE, Reason
 
 Status = Literal["pending", "succeeded", "failed", "cancelled"]
@@ -37,6 +38,7 @@ LAST_AFTER_FIRST: Final = timedelta(hours=14)
 LAST_JITTER: Final = timedelta(minutes=10)
 MAX_ATTEMPTS: Final = 1 + len(RETRY_DELAYS) + 1
 
+_SHOWN_LOCATION: Final = 200  # characters
 HTTP_GONE: Final = 410
 
 # settled 11: a delivery that a paused receiver holds back is looked at when the next probe has failed, half an hour
@@ -135,6 +137,15 @@ def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | Non
         return max(moment - real_now, timedelta())
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def redirect_text(status: int, location: str | None) -> str | None:
+    """What is told of a redirect, which is not followed; None for any other answer."""
+    if not 300 <= status < 400 or location is None:
+        return None
+    readable = location.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    shown = clean_text(readable)[:_SHOWN_LOCATION]
+    return f"Redirects are not followed. Set the subscription's url to the address that it leads to: {shown}"
 
 
 def truncate_response(body: bytes) -> str | None:

@@ -110,6 +110,8 @@ class DeliveryWorker:
             answer = await self._outbound.post(receiver.url, body, headers, owner=str(due.partner_id))
         except OutboundFailure as failure:
             error = str(failure)
+        else:
+            error = domain.redirect_text(answer.status, answer.headers.get("Location"))
         attempt = Attempt(
             number=due.attempts + 1,
             started_at=started_at,
