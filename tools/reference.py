@@ -22,6 +22,7 @@ from almoner.platform.http.errors import status_of
 from almoner.platform.http.openapi import problems_of
 from almoner.sandbox.routes import sandbox_routes
 from almoner.settings import PREFIX, REQUIRED_IN_PRODUCTION, Rate, Settings
+from almoner.webhooks.events.routes import event_routes
 
 PROJECT = Path(__file__).parents[1]
 _SOURCE = PROJECT / "src" / "almoner"
@@ -88,7 +89,13 @@ def render() -> Mapping[str, str]:
 
 def _routes() -> list[Routes]:
     """What a sandbox serves. The description needs the declarations alone, so nothing stands behind the tools."""
-    return [*wiring.ROUTES, refund_routes(DisbursementRules()), sandbox_routes(cast("Any", None), cast("Any", None))]
+    unused = cast("Any", None)
+    return [
+        *wiring.ROUTES,
+        event_routes(unused),
+        refund_routes(DisbursementRules()),
+        sandbox_routes(unused, unused),
+    ]
 
 
 def own_problems() -> dict[str, type[Problem]]:

@@ -59,6 +59,7 @@ from almoner.platform.database.copy_watch import CopyWatch
 from almoner.platform.database.disk_watch import DiskWatch
 from almoner.platform.database.transactions import Database
 from almoner.platform.events.event_types import EVENT_TYPES, EventType
+from almoner.platform.events.waiters import EventWaiters
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.drain import Drain
@@ -124,7 +125,7 @@ from almoner.validation.ongoing.eligibility.routes import routes as eligibility_
 from almoner.validation.ongoing.monitoring.routes import routes as monitoring_subscriptions
 from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
-from almoner.webhooks.events.routes import routes as events
+from almoner.webhooks.events.routes import event_routes
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
 
 ROUTES = (
@@ -150,7 +151,6 @@ ROUTES = (
     appeals,
     webhook_subscriptions,
     webhook_deliveries,
-    events,
 )
 """The declared endpoints of every slice, in the order of the interface description."""
 
@@ -172,6 +172,7 @@ class Services:
     disk_watch: DiskWatch
     checker: Checker
     intake: UploadIntake
+    waiters: EventWaiters
     provider: ConnectedProvider | None
     provider_app: SimulatedProvider | None
     routes: list[Routes] = field(default_factory=list)
@@ -427,7 +428,9 @@ async def build_services(
     intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
     pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
     pages += _form_pages(db, catalogues, intake, limiter)
-    routes = [*ROUTES, refund_routes(rules), *_sandbox_routes(settings, work, rules, SandboxClock(background, clock))]
+    waiters = EventWaiters(db)
+    routes = [*ROUTES, event_routes(waiters), refund_routes(rules)]
+    routes += _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
     return Services(
         settings,
         clock,
@@ -442,6 +445,7 @@ async def build_services(
         _build_disk_watch(settings, db, telemetry),
         checker,
         intake,
+        waiters,
         provider,
         provider_app,
         routes=routes,

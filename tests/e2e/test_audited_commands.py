@@ -150,6 +150,7 @@ async def partners_keys_and_members(world: World) -> None:
     await world.does("partners", "brand", partner, "--colour", "#E6007E")
     await world.does("partners", "receipt-issuer", partner, "--name", "Bright Bank Foundation")
     await world.does("partners", "settings", partner, "--currency", "GBP")
+    await world.does("partners", "scim", partner, "--on")
     key = word(await world.does("keys", "create", "--partner", partner, "--name", "till"), "key")
     key = word(await world.does("keys", "rotate", key), "key")
     await world.does("keys", "revoke", key)

@@ -3,7 +3,7 @@
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Database
 from almoner.provider_test import service as provider_test
-from almoner.provider_test.domain import Card, CardForm
+from almoner.provider_test.domain import Card, CardForm, CardOutcome
 
 
 class TestPaymentSimulator:
@@ -26,16 +26,21 @@ class TestPaymentSimulator:
             await provider_test.decide_dispute(tx, payment, won=won)
 
     async def pay_with_card(self, payment: str, card: str) -> str:
-        """Try a card, and confirm what the bank asks; the payment's status, ``declined`` when it is still unpaid."""
+        """Try a card, or answer the challenge that is open, which a card that pays confirms; the payment's status.
+
+        ``declined`` when it is still unpaid, ``processing`` while the bank's challenge is open.
+        """
         now = self._db.deployment.clock.now()
         typed = CardForm(number=card, expiry=f"12/{now.year + 1}", cvc="123", name="Simulated donor").parse(now)
         if not isinstance(typed, Card):
             raise IncorrectParams("body.card is not the number of a card")
         async with self._db.write() as tx:
-            tried = await provider_test.pay_with_card(tx, payment, typed)
-        if tried is not None and tried.status == "processing":
-            async with self._db.write() as tx:
-                tried = await provider_test.answer_challenge(tx, payment, confirmed=True)
+            known = await provider_test.find_payment(tx, payment)
+            if known is not None and known.status == "processing":
+                confirmed = typed.outcome in (CardOutcome.SUCCEEDS, CardOutcome.CHALLENGED)
+                tried = await provider_test.answer_challenge(tx, payment, confirmed=confirmed)
+            else:
+                tried = await provider_test.pay_with_card(tx, payment, typed)
         if tried is None:
             return "unknown"
         return "declined" if tried.status == "open" else tried.status

@@ -53,6 +53,11 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
             return await _decline(tx, replace(tried, brand=None, last_four=None), DeclineReason.NOT_A_TEST_CARD)
 
 
+async def find_payment(tx: Tx, payment_id: str) -> Payment | None:
+    """A payment as it is, None when there is none."""
+    return await store.find_payment(tx, payment_id)
+
+
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:
     """The donor's answer on the bank's page; a payment that waits for none stays as it is."""
     payment = await store.lock_payment(tx, payment_id)

@@ -15,5 +15,5 @@ class PaymentSimulator(Protocol):
         ...
 
     async def pay_with_card(self, payment: str, card: str) -> str:
-        """Try a card on a payment, confirming whatever the bank asks; the payment's status afterwards."""
+        """Try a card on a payment, or answer the challenge that is open; the payment's status afterwards."""
         ...

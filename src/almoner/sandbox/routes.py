@@ -85,7 +85,8 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
         """Do to one of your records what somebody else would do, and answer the record.
 
         `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
-        `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply.
+        `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply. The
+        challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that pays confirms it.
 
         `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all that is
         settled and owed to it in that currency, unless the payout waits for something. `return`: the bank returns the

@@ -1,37 +1,62 @@
 """Endpoints that read events (settled 8)."""
 
+from dataclasses import replace
+from functools import partial
+from time import monotonic
 from typing import Annotated
 from uuid import UUID
 
+from almoner.platform.events.waiters import EventWaiters, TooManyWaiting
 from almoner.platform.http.caller import PERSONAL, SECRET
 from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.ids import PathId
-from almoner.platform.http.paging import ListResponse
+from almoner.platform.http.paging import ListResponse, Page
 from almoner.webhooks.events import service
 from almoner.webhooks.events.schemas import EventOut, EventsQuery, event_out
 
 EventId = Annotated[UUID, PathId("event")]
 
-routes = Routes("Events")
+
+def event_routes(waiters: EventWaiters) -> Routes:
+    """The endpoints; ``waiters``: the calls that wait for the next event."""
+    routes = Routes("Events")
+
+    @routes.get("/v1/events", key=SECRET, scope="events:read", tx=None, errors=(TooManyWaiting,))
+    async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOut]:
+        """List events in the order of their sequence, which has no gaps.
+
+        Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is
+        left. With `after` it begins behind that sequence, the oldest first; with `wait`, too, an empty answer comes
+        only once no event has followed for so many seconds.
+        """
+        page, filter_ = _page_of(call, query), query.to_filter()
+        personal = call.caller.has_scope(PERSONAL)
+        until = monotonic() + (query.wait or 0)
+        seen = query.after or 0
+        while True:
+            async with call.db.read() as tx:
+                last = await service.last_sequence(tx, call.partner)
+                rows, total = await service.list_page(tx, call.partner, page, filter_)
+                shown = call.list_response(
+                    page, rows, total, partial(event_out, tx, personal=personal), lambda row: (row.sequence,)
+                )
+            seen, left = max(seen, last), until - monotonic()
+            if rows or left <= 0 or not await waiters.wait(call.partner, seen, left):
+                return shown
+
+    @routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
+    async def get_event(call: ApiCall, id: EventId) -> EventOut:
+        """Retrieve an event."""
+        found = await service.get(call.tx, call.partner, id)
+        return event_out(call.tx, found, personal=call.caller.has_scope(PERSONAL))
+
+    return routes
 
 
-@routes.get("/v1/events", key=SECRET, scope="events:read")
-async def list_events(call: ApiCall, query: EventsQuery) -> ListResponse[EventOut]:
-    """List events in the order of their sequence, which has no gaps.
-
-    Events are kept for 90 days: the list begins with the oldest that is left, and `totalResults` counts what is left.
-    """
+def _page_of(call: ApiCall, query: EventsQuery) -> Page:
+    """The page that is asked for: behind a sequence the oldest come first."""
     page = call.requested_page(query)
-    rows, total = await service.list_page(call.tx, call.partner, page, query.to_filter())
-    personal = call.caller.has_scope(PERSONAL)
-    return call.list_response(
-        page, rows, total, lambda row: event_out(call.tx, row, personal=personal), lambda row: (row.sequence,)
-    )
-
-
-@routes.get("/v1/events/{id}", key=SECRET, scope="events:read")
-async def get_event(call: ApiCall, id: EventId) -> EventOut:
-    """Retrieve an event."""
-    found = await service.get(call.tx, call.partner, id)
-    return event_out(call.tx, found, personal=call.caller.has_scope(PERSONAL))
+    if query.after is None:
+        return page
+    return replace(page, descending=False, position=page.position or (query.after,))

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
@@ -11,6 +11,7 @@ from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.wire import DayOrMoment, PageQuery, ResponseRecord, WindowEnd, personal_members
 from almoner.webhooks.events.domain import EventFilter, SequencedEvent
 
+MAX_WAIT = 30  # seconds
 Record = Annotated[
     msgspec.Raw,
     msgspec.Meta(
@@ -26,6 +27,19 @@ class EventsQuery(PageQuery):
     type: str | None = Field(None, max_length=100, description="Only events of this type.")
     start_date: DayOrMoment | None = Field(None, description="From this moment on.")
     end_date: WindowEnd | None = Field(None, description="Before this moment.")
+
+    after: Annotated[int, Field(ge=0, le=2**62)] | None = Field(
+        None, description="Only events behind this sequence, the oldest first."
+    )
+    wait: Annotated[int, Field(ge=0, le=MAX_WAIT)] | None = Field(
+        None, description="With `after`: seconds to wait for an event while there is none."
+    )
+
+    @model_validator(mode="after")
+    def _with_after(self) -> "EventsQuery":
+        if self.wait and self.after is None:
+            raise ValueError("wait needs after, the sequence that you have seen last")
+        return self
 
     def to_filter(self) -> EventFilter:
         """The filter that the query asks for."""

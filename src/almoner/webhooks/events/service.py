@@ -22,6 +22,11 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
     return await store.list_page(tx, partner, page_, filter_)
 
 
+async def last_sequence(tx: Tx, partner: Partner) -> int:
+    """The number of the newest event, 0 where there is none."""
+    return await store.last_sequence(tx, partner)
+
+
 async def list_in_window(
     tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
 ) -> list[tuple[UUID, int, str]]:

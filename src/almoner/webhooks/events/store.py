@@ -106,6 +106,12 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
     return [_event(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
+async def last_sequence(tx: Tx, partner: Partner) -> int:
+    """The number of the newest event, 0 where there is none."""
+    found = await tx.fetchval("select last_sequence from event_counter where partner_id = $1", partner.id)
+    return int(found or 0)
+
+
 async def list_in_window(
     tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
 ) -> list[tuple[UUID, int, str]]:

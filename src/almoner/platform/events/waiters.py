@@ -1,0 +1,96 @@
+"""Calls that wait for the next event of a partner: so many, so long, and nothing of the database held meanwhile."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from almoner.kit.errors import RateExceeded, ServiceUnavailable
+from almoner.platform.database.places import claiming
+from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Database, Partner, Tx
+from almoner.platform.jobs.wakeup import wait_until_set
+
+MAX_WAITING: Final = 200
+"""Of one process; it answers up to 800 calls at once."""
+MAX_WAITING_PER_PARTNER: Final = 10
+_LOOK_SECONDS: Final = 0.25
+
+
+class TooManyWaiting(RateExceeded):
+    message = "Too many of your calls wait for events. End one, or wait as long as the Retry-After header says"
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    partner_id: UUID
+    after: int
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class EventWaiters:
+    """One look at the counters serves all that wait."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._waiting: set[_Waiter] = set()
+        self._partners: Counter[UUID] = Counter()
+        self._looking: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait now."""
+        return len(self._waiting)
+
+    async def wait(self, partner: Partner, after: int, seconds: float) -> bool:
+        """Until the partner has an event after this number, or for so long; whether it may have one.
+
+        Raises ServiceUnavailable and TooManyWaiting when too many wait already.
+        """
+        if self._stopped:
+            return False
+        if self._partners[partner.id] >= MAX_WAITING_PER_PARTNER:
+            raise TooManyWaiting(1)
+        if len(self._waiting) >= MAX_WAITING:
+            raise ServiceUnavailable
+        waiter = _Waiter(partner.id, after)
+        self._waiting.add(waiter)
+        self._partners[partner.id] += 1
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        try:
+            return await wait_until_set(waiter.released, seconds) and not self._stopped
+        finally:
+            self._waiting.discard(waiter)
+            self._partners[partner.id] -= 1
+            if not self._partners[partner.id]:
+                del self._partners[partner.id]
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Let nobody wait once the process is to end."""
+        await stop.wait()
+        self._stopped = True
+        for waiter in self._waiting:
+            waiter.released.set()
+
+    async def _look(self) -> None:
+        try:
+            while self._waiting:
+                with claiming(None):  # what it needs counts for none of those that wait
+                    async with self._db.read() as tx:
+                        last = await _last_sequences(tx, ALL_PARTNERS, list(self._partners))
+                for waiter in self._waiting:
+                    if last.get(waiter.partner_id, 0) > waiter.after:
+                        waiter.released.set()
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            for waiter in self._waiting:  # after a failure they look themselves, and tell it
+                waiter.released.set()
+
+
+async def _last_sequences(tx: Tx, _: AllPartners, partner_ids: list[UUID]) -> dict[UUID, int]:
+    rows = await tx.fetch(
+        "select partner_id, last_sequence from event_counter where partner_id = any($1::uuid[])", partner_ids
+    )
+    return {row["partner_id"]: row["last_sequence"] for row in rows}
