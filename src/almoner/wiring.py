@@ -22,7 +22,6 @@ from almoner.backends import build_mail_transport, build_storage
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountNoticePages
 from almoner.giving.accounting.disputes.flows import DisputeContext
-from almoner.giving.accounting.refunds.ports import RefundStatusReader
 from almoner.giving.accounting.refunds.routes import refund_routes
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS, STRICT_LIMITS, CardTestingLimits
 from almoner.giving.checkout.donation_requests.routes import routes as donation_requests
@@ -229,11 +228,14 @@ def _people_pages(
 
 def _giving_pages(
     settings: Settings,
-    work: PaymentContext,
-    looks: RefundStatusReader | None,
+    work: PaymentContext | None,
+    provider: ConnectedProvider | None,
     catalogues: TranslationCatalogues,
     rules: DisbursementRules,
 ) -> list[BaseRoute]:
+    """The pages of donors; none without a payment provider."""
+    if work is None or provider is None:
+        return []
     db = work.db
     checkout = Checkout(
         work.provider.origin,
@@ -257,7 +259,7 @@ def _giving_pages(
         *statements.routes(),
         *not_found_routes("/statement", statements.routes(), statements.not_found_page),
         *embed.routes(catalogues),
-        *provider_webhook_routes(work, looks, rules),
+        *provider_webhook_routes(work, provider.refund_status_reader(), rules),
     ]
 
 
@@ -277,6 +279,14 @@ def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRo
         *not_found_routes("/confirm", routes, agents.not_found_page),
         *not_found_routes("/answer", routes, agents.not_found_page),
     ]
+
+
+def _validation_pages(
+    db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter, blobs: BlobStore
+) -> list[BaseRoute]:
+    """Pages of agents, payees and applicants, and the downloads of documents."""
+    pages = [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
+    return [*pages, *_form_pages(db, catalogues, intake, limiter)]
 
 
 def _form_pages(
@@ -411,7 +421,7 @@ async def build_services(
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
     db = await _open_database(settings, clock)
     watch, blobs = await _build_document_storage(settings, db, telemetry)
-    limiter = RateLimiter()
+    limiter, waiters = RateLimiter(), EventWaiters(db)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
     pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
@@ -419,18 +429,15 @@ async def build_services(
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     rules = DisbursementRules(settings.disbursement_min_donations)
-    looks = provider.refund_status_reader() if provider else None
-    pages += [] if work is None else _giving_pages(settings, work, looks, catalogues, rules)
+    pages += _giving_pages(settings, work, provider, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = BackgroundWorker(db, tasks, telemetry)
     checker = Checker(telemetry.record_upload_check)
     intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
-    pages += [*_agent_pages(db, catalogues), *_payee_pages(db, catalogues), *DownloadPages(db, blobs).routes()]
-    pages += _form_pages(db, catalogues, intake, limiter)
-    waiters = EventWaiters(db)
-    routes = [*ROUTES, event_routes(waiters), refund_routes(rules)]
-    routes += _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
+    pages += _validation_pages(db, catalogues, intake, limiter, blobs)
+    tools = _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
+    routes = [*ROUTES, event_routes(waiters), refund_routes(rules), *tools]
     return Services(
         settings,
         clock,

@@ -257,7 +257,7 @@ async def test_new_keys_are_fetched_when_they_are_needed_and_not_all_day(here: S
     await asyncio.gather(*(here.sign_in() for _ in range(4)))
     assert evil.fetched.count("/jwks") == 2
     here.service.clock.advance_wall(minutes=2)
-    reused = RSAKey.generate_key(2048, {"kid": OTHER_KEY.kid, "use": "sig", "alg": "RS256"})
+    reused = RSAKey.generate_key(2048, {"kid": "second", "use": "sig", "alg": "RS256"})
     evil.keys, evil.forge = [reused], lambda claims: forged.signed(claims, reused)
     await here.sign_in()  # another key under the name of the former
     assert evil.fetched.count("/jwks") == 3

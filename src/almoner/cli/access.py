@@ -215,7 +215,7 @@ async def allow_scim(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     allowed: Annotated[bool, typer.Option("--on/--off", help="Whether the partner's SCIM keys work.")],
 ) -> str:
-    """Let a partner's directory manage its members over SCIM, or stop it."""
+    """Switch SCIM on or off for a partner."""
     scope = Partner(parse_id(tx, "partner", partner))
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)

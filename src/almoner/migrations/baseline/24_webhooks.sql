@@ -91,6 +91,6 @@ create table webhook_attempt (
     error text check (octet_length(error) <= 1000),
     answer text check (octet_length(answer) <= 1000),
     primary key (delivery_id, number),
-    check ((status_code is null) <> (error is null))
+    constraint webhook_attempt_outcome check (num_nonnulls(status_code, error) > 0)
 );
 grant select, insert, delete on webhook_attempt to almoner_app;
