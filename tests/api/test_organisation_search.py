@@ -101,6 +101,26 @@ async def test_a_body_is_found_by_the_names_that_it_had(alone: Service, api: Cli
     assert numbers(await search(api, "harbour kitchens"))[0] == "530196605"
 
 
+async def test_names_without_words_and_of_any_length_leave_what_can_be_searched(
+    alone: Service, api: Client, tmp_path: Path
+) -> None:
+    loader = Loader(alone.db, tmp_path / "later")
+    loader.folder.mkdir()
+    days = (datetime(2026, month, 9, tzinfo=UTC) for month in range(4, 12))
+    names = [
+        "???",
+        "A " + "quayside " * 50,
+        "!!!",
+        *(f"{nth} " + f"word{nth} " * 70 for nth in range(3)),
+        "HARBOUR MEALS",
+    ]
+    for day, name in zip(days, names, strict=False):
+        again = [row._replace(name=name.strip()) if row.number == "530196605" else row for row in BODIES]
+        await loader.load(BMF, day, *again, *FILLING)
+    for typed in ("harbour meals", "word2"):
+        assert numbers(await search(api, typed))[0] == "530196605", typed
+
+
 async def test_the_second_line_of_a_name_is_found(api: Client) -> None:
     for typed in ("1957 yale college class", "yale university 1957 class"):
         assert numbers(await search(api, typed))[0] == "060646973", typed

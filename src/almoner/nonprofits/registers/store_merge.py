@@ -300,7 +300,7 @@ async def insert_organisation_changes(tx: Tx, _: AllPartners, merge: MergeRun) -
 _FORMER: Final = f"""
     case when o.search_name = s.search_name or ' ' || o.search_former || ' ' like '% ' || o.search_name || ' %'
         then o.search_former
-        else rtrim(left(o.search_name || ' ' || o.search_former, {LONGEST_FORMER_NAMES})) end
+        else btrim(left(o.search_name || ' ' || o.search_former, {LONGEST_FORMER_NAMES})) end
 """
 # What a load that is taken back said was never a name.
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
