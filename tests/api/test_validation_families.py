@@ -1,7 +1,7 @@
 """Bodies that share a name: members of a family, namesakes elsewhere, numbers a digit apart, offices elsewhere."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -141,3 +141,24 @@ async def test_the_parts_of_each_step_add_up_to_its_score(world: Service, partne
     for name in ("name", "address"):
         facts = found[name].facts
         assert sum(part[1] for part in facts["parts"]) == pytest.approx(facts["score"], abs=0.001), name  # type: ignore[attr-defined]
+
+
+async def test_a_former_name_is_mentioned_with_the_day_it_ended(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    async with database.copied(postgres_server) as made, serving(made) as service:
+        lists = Lists(service.db, tmp_path_factory.mktemp("lists"))
+        await lists.master(APRIL, [at(ARTS, "SMEW RESCUE LEAGUE", "CASPER")])
+        await lists.master(APRIL + timedelta(days=30), [at(ARTS, "GOOSANDER SANCTUARY", "CASPER")])
+        client = service.client((await service.tenant()).secret)
+        record = await decided(service, client, name="Smew Rescue League", registryId=ARTS)
+        step = (await steps(service, record))["name"]
+        facts = step.facts
+        assert (step.code, facts["former_name"], facts["former_name_until"]) == (
+            "former_name",
+            "SMEW RESCUE LEAGUE",
+            "2026-05-13",
+        )
+        other = await decided(service, client, name="Smew Relief Fund", registryId=ARTS)
+        assert (await steps(service, other))["name"].code == "name_disagrees"
+        await client.close()

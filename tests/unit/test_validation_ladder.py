@@ -135,7 +135,7 @@ REVIEWED: list[tuple[str, RequestFacts, AcceptanceRules, tuple[str, ...]]] = [
         ("partly_loaded",),
     ),
     ("by hand", seen(legal_status=REMOVED, listed=listed(sources=())), RULES, ("not_listed",)),
-    ("no more", seen(legal_status=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed", "removed")),
+    ("no more", seen(legal_status=REMOVED, listed=listed(active=False)), RULES, ("no_longer_listed",)),
     ("gone over", seen(listed=listed(active=False, status_override="merged")), RULES, ("merged",)),
     ("new number", seen(listed=listed(active=False, status_override="reregistered")), RULES, ("reregistered",)),
     ("ended", seen(listed=listed(active=False, status_override="terminated")), RULES, ("terminated",)),
@@ -281,7 +281,14 @@ def test_every_reason_has_a_sentence() -> None:
     assert set(REJECTION_MESSAGES) == set(REJECTION_REASONS)
     reached = {reason for _, _, _, reasons in REVIEWED for reason in reasons}
     elsewhere_shown = {"wrong_check_digit", "address_disagrees", "mixed_scripts", "hidden_characters", "revoked"}
-    elsewhere_shown |= {"member_not_named", "other_number_fits_better", "similar_number", "distinctive_word_differs"}
+    elsewhere_shown |= {
+        "former_name",
+        "removed",
+        "member_not_named",
+        "other_number_fits_better",
+        "similar_number",
+        "distinctive_word_differs",
+    }
     assert set(REVIEW_REASONS) - reached == elsewhere_shown
 
 

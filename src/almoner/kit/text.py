@@ -181,3 +181,15 @@ def defuse_links(text: str) -> str:
 def to_one_line(text: str) -> str:
     """For a terminal: what breaks a line, moves the cursor or turns the writing around is a space."""
     return "".join(" " if unicodedata.category(c) in _STEERING else c for c in text)
+
+
+_PICTURES: Final = re.compile(
+    "[\u00a9\u00ae\u2120\u2122\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\ufe0e\ufe0f\u200d\u20e3"
+    "\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
+)
+"""Emoji, dingbats and arrows, with what joins and colours them."""
+
+
+def without_pictures(text: str) -> str:
+    """The text without emoji and other pictures, which are no words: a blank stands for each run of them."""
+    return text if text.isascii() else _PICTURES.sub(" ", text)

@@ -147,6 +147,14 @@ class Organisation:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerName:
+    """A name that its register gave a body before the data of a day."""
+
+    name: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Namesake:
     """Another body of a register that a name may mean. ``same_first_line``: as the body that it is looked up beside."""
 

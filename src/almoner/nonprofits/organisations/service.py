@@ -22,6 +22,7 @@ from almoner.nonprofits.organisations import (
 from almoner.nonprofits.organisations.domain import (
     Branding,
     DisplayChanged,
+    FormerName,
     Milestone,
     Namesake,
     Organisation,
@@ -137,6 +138,11 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
     further = [word for word in query.needed if word not in own]
     search = NameSearch(query.text, normalise_search_text(place), further, (query.needed, shared), near)
     return await store_namesakes.list_namesakes(tx, ALL_PARTNERS, organisation, search)
+
+
+async def list_former_names(tx: Tx, organisation_id: UUID) -> list[FormerName]:
+    """What its register called it before, the newest first."""
+    return await store_history.list_former_names(tx, ALL_PARTNERS, organisation_id)
 
 
 async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:

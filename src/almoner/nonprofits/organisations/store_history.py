@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.nonprofits.organisations.domain import OrganisationChange, OrganisationSource
+from almoner.nonprofits.organisations.domain import FormerName, OrganisationChange, OrganisationSource
 from almoner.nonprofits.organisations.store import Scope
 from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.platform.http.paging import Page
@@ -281,3 +281,17 @@ async def records_already_notified(tx: Tx, _: AllPartners, load_id: UUID, record
         list(records),
     )
     return {row["id"] for row in rows}
+
+
+async def list_former_names(tx: Tx, _: AllPartners, organisation_id: UUID) -> list[FormerName]:
+    """Names that an organisation had by loads that stand, the newest first."""
+    rows = await tx.fetch(
+        """
+        select c.before #>> '{}' as name, c.at from organisation_change c join register_load l on l.id = c.load_id
+        where c.organisation_id = $1 and c.field = 'name' and c.before is not null
+            and l.rolls_back is null and l.status <> 'rolled_back'
+        order by c.id desc limit 20
+        """,
+        organisation_id,
+    )
+    return [FormerName(row["name"], row["at"]) for row in rows]

@@ -7,6 +7,8 @@ from typing import Final
 
 from anyascii import anyascii
 
+from almoner.kit.text import without_pictures
+
 _APOSTROPHES: Final = re.compile("['`\u2018\u2019\u02bb\u02bc\u02bd\u00b4]")
 _NOT_A_WORD: Final = re.compile(r"[^a-z0-9]+")
 _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
@@ -36,7 +38,7 @@ def normalise_text(text: str) -> str:
     """Small ASCII words with one blank between: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
     if not found.isascii():
-        found = anyascii(found).lower()
+        found = anyascii(without_pictures(found)).lower()
     if not _SIMPLE.fullmatch(found):
         found = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", found)
         found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))

@@ -74,7 +74,12 @@ async def _with_namesakes(tx: Tx, seen: RequestFacts, listed: Organisation) -> R
     asked = seen.asked
     place = " ".join(part for part in (asked.city, asked.state, asked.postal) if part)
     others = await organisations.list_namesakes(tx, listed, asked.name, place, seen.number_key)
-    return replace(seen, namesakes=await organisations.count_namesakes(tx, listed), others=tuple(others))
+    return replace(
+        seen,
+        namesakes=await organisations.count_namesakes(tx, listed),
+        others=tuple(others),
+        former_names=tuple(await organisations.list_former_names(tx, listed.id)),
+    )
 
 
 async def _store_evaluation(

@@ -13,7 +13,7 @@ from typing import Final
 from almoner.kit.scripts import scripts_of
 from almoner.kit.text import hidden_characters
 from almoner.nonprofits.legal_status.domain import NumberStatus
-from almoner.nonprofits.organisations.domain import Namesake, Organisation
+from almoner.nonprofits.organisations.domain import FormerName, Namesake, Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
@@ -39,7 +39,8 @@ class RequestFacts:
     """All that is known of a request when it is evaluated.
 
     ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
-    in the register have the first line of its name, ``others`` those that may be meant, ``parts`` what is loaded of it.
+    in the register have the first line of its name, ``others`` those that may be meant, ``former_names``
+    what its register called it before, ``parts`` what is loaded of it.
     """
 
     asked: NonprofitDetails
@@ -53,6 +54,7 @@ class RequestFacts:
     parts: tuple[str, ...] = ()
     number_key: str = ""
     others: tuple[Namesake, ...] = ()
+    former_names: tuple[FormerName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,10 @@ def _status(seen: RequestFacts) -> EvaluationStep:
     reported = lister.source, lister.data_as_of
     facts = register_rules.status_facts_of(lister)
     if not listed.active:
-        return EvaluationStep("status", "fail", listed.inactive_reason or "removed", *reported, facts)
+        reason = listed.inactive_reason or "removed"
+        if reason == "removed" and not lister.rows:  # such a register drops who is gone, and says nothing of it
+            reason = "no_longer_listed"
+        return EvaluationStep("status", "fail", reason, *reported, facts)
     if register_rules.lacks_registration_status(seen.registry.code, lister):
         return EvaluationStep("status", "unknown", "status_not_told", *reported, facts)
     return EvaluationStep("status", "pass", "active", *reported, facts)
@@ -242,10 +247,25 @@ def _name(
     if "unnamed" in agreement.vetoes and doubt is not None and doubt.code == "member_not_named":
         return EvaluationStep("name", "fail", "member_not_named", source, day, facts)
     if agreement.name < enough or agreement.vetoes:
+        if former := _former_name(seen):
+            facts["former_name"], facts["former_name_until"] = former.name, f"{former.until:%Y-%m-%d}"
+            return EvaluationStep("name", "fail", "former_name", source, day, facts)
         return EvaluationStep("name", "fail", "name_disagrees", source, day, facts)
     if agreement.differs_in_distinctive_word and not agreement.same_place:
         return EvaluationStep("name", "fail", "distinctive_word_differs", source, day, facts)
     return EvaluationStep("name", "pass", "name_agrees", source, day, facts)
+
+
+def _former_name(seen: RequestFacts) -> FormerName | None:
+    """The name before that is the one asked for, the newest of them."""
+    asked = [seen.asked.name]
+    likely = (
+        former
+        for former in seen.former_names
+        if (found := matching.best_name_likeness(asked, [former.name])).score >= matching.LIKELY_SCORE
+        and not found.vetoes
+    )
+    return next(likely, None)
 
 
 def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:

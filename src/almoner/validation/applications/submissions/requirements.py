@@ -37,6 +37,7 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         (
             "name_disagrees",
+            "former_name",
             "member_not_named",
             "other_number_fits_better",
             "similar_number",
