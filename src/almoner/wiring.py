@@ -310,10 +310,11 @@ def _sandbox_routes(
 ) -> list[Routes]:
     if not settings.sandbox or work is None:
         return []
-    return [sandbox_routes(clock, _simulation(work, build_payment_simulator(settings, work.db), rules))]
+    return [sandbox_routes(clock, build_simulation(work, build_payment_simulator(settings, work.db), rules))]
 
 
-def _simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
+def build_simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
+    """All that the sandbox can do to records of partners."""
     db = work.db
     return Simulation(
         db.deployment.ids,

@@ -40,6 +40,14 @@ class Simulation:
         self._ids = ids
         self._moves = {named: move for some in moves for named, move in some.items()}
 
+    @property
+    def actions(self) -> dict[str, list[str]]:
+        """What can be done, by the type of the identifier."""
+        found: dict[str, list[str]] = {}
+        for type_, action in sorted(self._moves):
+            found.setdefault(type_, []).append(action)
+        return found
+
     async def run_action(self, partner: Partner, body: SimulateIn) -> ResponseRecord:
         """Do what the body says; the record afterwards. Raises UnknownRecord, and what the move raises."""
         for (type_, action), move in self._moves.items():
