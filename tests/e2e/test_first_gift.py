@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page, expect
 from standardwebhooks import Webhook
 
 from almoner.kit.time import parse_moment
-from tests.pages.site import CHROMIUM, DECLINED, fill, pay
+from tests.pages.site import CHROMIUM, DECLINED, TO_PAYMENT, fill, pay
 from tests.support.eventually import eventually
 from tests.support.receivers import Received, Receiver, receiver, reply
 from tests.support.running import Running
@@ -104,7 +104,7 @@ async def give(page: Page, session: dict[str, Any], *cards: str, typed: str = "1
     """Give by the session's page; the last card is the one that works."""
     await page.goto(session["url"])
     await fill(page, typed=typed)
-    await page.get_by_role("button", name="Continue to payment").click()
+    await page.get_by_role("button", name=TO_PAYMENT).click()
     await page.wait_for_url("**/pay/tp_*")
     for card in cards:
         await pay(page, card)
@@ -170,7 +170,7 @@ async def test_two_tabs_for_two_nonprofits_never_mix(product: Product, browser: 
     for tab, typed in zip(tabs, ("10", "20"), strict=True):
         await fill(tab, typed=typed)
     for tab in reversed(tabs):
-        await tab.get_by_role("button", name="Continue to payment").click()
+        await tab.get_by_role("button", name=TO_PAYMENT).click()
         await tab.wait_for_url("**/pay/tp_*")
     for tab, session in zip(tabs, (first, second), strict=True):
         await pay(tab)
@@ -202,7 +202,7 @@ async def test_signatures_hold_after_the_clock_moved_two_days(product: Product, 
     answer = await page.goto(abandoned["url"])
     assert answer is not None
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert await page.get_by_role("button", name="Continue to payment").count() == 0
+    assert await page.get_by_role("button", name=TO_PAYMENT).count() == 0
     await page.close()
 
 

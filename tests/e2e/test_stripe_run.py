@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.pages.site import CHROMIUM, fill
+from tests.pages.site import CHROMIUM, TO_PAYMENT, fill
 from tests.support import stripe_account
 from tests.support.eventually import eventually
 from tests.support.running import Running, folder, running
@@ -67,7 +67,7 @@ async def test_a_gift_is_paid_on_stripes_page_and_arrives_by_its_notice(here: He
     page = await browser.new_page()
     await page.goto(session["url"])
     await fill(page, typed="12.34")
-    await page.get_by_role("button", name="Continue to payment").click()
+    await page.get_by_role("button", name=TO_PAYMENT).click()
     await page.wait_for_url("**/c/pay/cs_test_*")
     for card, reported in ((DECLINED, "declined"), ("4242 4242 4242 4242", "")):
         await page.get_by_label("Card").fill(card)

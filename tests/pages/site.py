@@ -1,6 +1,7 @@
 """The hosted pages as a donor meets them: the service, the test provider on its own origin, and Chromium."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +26,8 @@ from tests.support.service import Service, serving
 PROJECT = Path(__file__).parents[2]
 AXE = PROJECT / ".cache" / "axe-core" / "axe.min.js"
 # The shell has no window and no pages of its own: a third of the work of the whole browser.
+TO_PAYMENT = re.compile("^(Continue to payment|Donate )")
+"""The button of the form, which names the amount once one is chosen."""
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.pages.site import Site, fill, findings, open_site, pay
+from tests.pages.site import TO_PAYMENT, Site, fill, findings, open_site, pay
 from tests.support.client import data
 from tests.support.database import TestDatabase
 
@@ -105,13 +105,13 @@ async def test_h8_without_scripts_a_donor_who_is_asked_for_a_code_gives(strict: 
         await page.goto(session["url"])
         await page.context.clear_cookies(name="__Host-device")
         await fill(page)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url("**/code")
         strict.service.clock.advance(seconds=1)
         await page.get_by_role("button", name="Send a new code").click()
         await expect(page.get_by_role("status")).to_contain_text("We have sent a new code")
         await page.get_by_label("6-digit code").fill(await code(strict))
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url("**/pay/*")
         await pay(page)
         await page.wait_for_url("**/thanks")

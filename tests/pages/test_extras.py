@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.pages.site import Site, fill, findings, pay
+from tests.pages.site import TO_PAYMENT, Site, fill, findings, pay
 
 
 async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Site) -> None:
@@ -15,7 +15,7 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
         await page.get_by_label("Cover the payment fee").check()
         assert await label.evaluate("label => getComputedStyle(label, '::after').content") == '"$25.64 in total"'
         await fill(page, amount="$25")
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("$25.64")
         await pay(page)
         await page.wait_for_url("**/thanks")
@@ -44,6 +44,7 @@ async def test_a_message_reaches_the_donation_and_no_event(site: Site, language:
         await page.locator("#amount-other").check()
         for name, text in (("typed", "20"), ("first_name", "Amina"), ("last_name", "K"), ("email", "wrong")):
             await page.locator(f"#{name}").fill(text)
+        await page.locator(".word summary").click()
         await page.locator("#message").fill(words)
         await page.locator("button[type=submit]").click()
         await expect(page.locator("#message")).to_have_value(words)  # kept while another field is wrong
@@ -73,9 +74,10 @@ async def test_h8_a_message_that_is_too_long_is_told_at_its_field(site: Site) ->
         await page.goto(session["url"])
         await fill(page)
         await page.get_by_label("Cover the payment fee").check()
+        await page.locator(".word summary").click()
         await page.locator("#message").evaluate("area => area.removeAttribute('maxlength')")
         await page.locator("#message").fill("x" * 501)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.get_by_role("link", name="Message must be 500 characters or fewer").click()
         await expect(page.locator("#message")).to_be_focused()
         await expect(page.locator("#message")).to_have_attribute("aria-invalid", "true")

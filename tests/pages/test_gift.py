@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.pages.site import CHALLENGED, DECLINED, GOOD, POOR, Site, fill, pay
+from tests.pages.site import CHALLENGED, DECLINED, GOOD, POOR, TO_PAYMENT, Site, fill, pay
 
 
 async def go_to_payment(site: Site, page: Page, url: str, **typed: str) -> None:
     """From the link to the provider's card form."""
     await page.goto(url)
     await fill(page, **typed)
-    await page.get_by_role("button", name="Continue to payment").click()
+    await page.get_by_role("button", name=TO_PAYMENT).click()
     await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
 
 
@@ -27,7 +27,7 @@ async def test_a_gift_from_link_to_thanks(site: Site) -> None:
         await expect(page.get_by_text(re.compile("Internal Revenue Service .IRS., number .*-"))).to_be_visible()
         await fill(page)
         await page.get_by_label("Donate anonymously").check()
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await expect(page.get_by_role("heading", level=1)).to_have_text("$12.34")
         await pay(page, GOOD)
@@ -134,7 +134,7 @@ async def test_going_back_keeps_what_was_typed_and_a_new_amount_is_one_donation(
         await expect(page.get_by_label("Amount in US dollars")).to_have_value("12.34")
         await expect(page.get_by_label("Email address")).to_have_value("amina@example.org")
         await page.get_by_label("Amount in US dollars").fill("50")
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await expect(page.get_by_role("heading", level=1)).to_have_text("$50.00")
         await pay(page)
@@ -151,8 +151,9 @@ async def test_wrong_input_is_told_at_once_beside_the_fields_and_kept(site: Site
         await fill(page, typed="0.50", email="amina@")
         await page.get_by_label("First name").fill("")
         await page.get_by_label("Last name").fill("")
+        await page.locator(".word summary").click()
         await page.get_by_label("Message (optional)").fill("For the children")
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         alert = page.get_by_role("alert")
         await expect(alert).to_contain_text("There are 3 problems")
         await expect(page).to_have_title(re.compile("^Problem: "))
@@ -181,7 +182,7 @@ async def test_two_tabs_for_two_nonprofits_never_mix(site: Site) -> None:
         await fill(one, typed="11", email="one@example.org")
         await fill(two, typed="22", email="two@example.org")
         for page in (one, two):
-            await page.get_by_role("button", name="Continue to payment").click()
+            await page.get_by_role("button", name=TO_PAYMENT).click()
             await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         for page in (two, one):
             await pay(page)
@@ -202,7 +203,7 @@ async def test_two_clicks_make_one_donation(site: Site) -> None:
         await again.goto(session["url"])
         for tab in (page, again):
             await fill(tab)
-        await asyncio.gather(*(tab.get_by_role("button", name="Continue to payment").click() for tab in (page, again)))
+        await asyncio.gather(*(tab.get_by_role("button", name=TO_PAYMENT).click() for tab in (page, again)))
         for tab in (page, again):
             await tab.wait_for_url(f"{site.provider_url}/pay/tp_*")
         assert page.url == again.url
@@ -245,7 +246,7 @@ async def test_s3_a_form_left_open_over_the_expiry_is_refused_kindly(site: Site)
         await page.goto(session["url"])
         await fill(page)
         site.service.clock.advance(timedelta(hours=24))
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("This link has expired")
     assert (await site.read(session))["status"] == "expired"
 

@@ -7,7 +7,7 @@ from playwright.async_api import Page, expect
 
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
 from almoner.platform.pages.translations import TranslationCatalogues
-from tests.pages.site import Site, findings, pay
+from tests.pages.site import TO_PAYMENT, Site, findings, pay
 from tests.support.service import Service
 
 CHARITY = "Thames Reading Trust"
@@ -47,12 +47,12 @@ async def test_a_donor_declares_for_one_gift(site: Site) -> None:
         await statement.check()
         await expect(page.locator("#postcode")).to_be_visible()
         await fill(page)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await expect(page.get_by_role("alert")).to_contain_text("Enter your postcode for Gift Aid")
         await expect(page.locator("#title")).to_have_attribute("aria-invalid", "true")
         for name, text in HOME.items():
             await page.locator(f"#{name}").fill(text)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await pay(page)
         await page.wait_for_url("**/thanks")
@@ -69,7 +69,7 @@ async def test_nothing_is_declared_unless_it_is_ticked(site: Site) -> None:
         await opened(site, page)
         before = await declarations(site.service)
         await fill(page)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
     assert (await site.donations())[0]["giftAidId"] is None
     assert await declarations(site.service) == before
@@ -84,14 +84,14 @@ async def test_who_comes_back_and_goes_on_declares_once_and_may_change_it(site: 
         for name, text in HOME.items():
             await page.locator(f"#{name}").fill(text)
         for _ in range(2):
-            await page.get_by_role("button", name="Continue to payment").click()
+            await page.get_by_role("button", name=TO_PAYMENT).click()
             await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
             await page.goto(f"{site.base_url}/give/{session['id']}")
             await expect(page.locator("#postcode")).to_have_value("SW1Y 4JH")
         assert len(await declarations(site.service)) == before + 1
         assert (await site.donations())[0]["giftAidId"] is not None
         await page.locator("#gift_aid").uncheck()
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
     assert (await site.donations())[0]["giftAidId"] is None
 

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import expect
 
-from tests.pages.site import GOOD, Site, fill, findings, pay
+from tests.pages.site import GOOD, TO_PAYMENT, Site, fill, findings, pay
 
 
 async def give(site: Site, *, anonymous: bool = False, **body: str) -> tuple[dict[str, str], str]:
@@ -78,7 +78,7 @@ async def test_no_receipt_without_the_money(site: Site) -> None:
     async with site.donor() as page:
         await page.goto(session["url"])
         await fill(page, email="never@example.org")
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await pay(page, "4000000000000002")
     await site.service.drain()

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from tests.pages.site import GOOD, Site, fill, pay
+from tests.pages.site import GOOD, TO_PAYMENT, Site, fill, pay
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
 FORM = {"amount": "2500", "first_name": "Amina", "last_name": "K", "email": "amina@example.org"}
@@ -34,7 +34,7 @@ async def test_h1_the_token_is_in_no_address_no_referer_and_no_log_line(site: Si
         await page.goto(session["url"])
         assert page.url == f"{site.base_url}/give/{session['id']}"
         await fill(page)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await pay(page, GOOD)
         await page.wait_for_url("**/thanks")
         history = await page.evaluate("performance.getEntries().map(entry => entry.name).join() + document.referrer")
@@ -195,7 +195,7 @@ async def test_h5_no_card_number_anywhere_after_a_gift(site: Site) -> None:
     async with site.donor() as page:
         await page.goto(session["url"])
         await fill(page)
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await pay(page, GOOD)
         await page.wait_for_url("**/thanks")
     assert site.service.lines
@@ -217,7 +217,7 @@ async def test_a_link_that_was_passed_on_shows_nothing_of_the_donor(site: Site) 
     async with site.donor() as page:
         await page.goto(session["url"])
         await fill(page, email="secret-donor@example.org")
-        await page.get_by_role("button", name="Continue to payment").click()
+        await page.get_by_role("button", name=TO_PAYMENT).click()
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
     async with site.donor() as stranger:
         await stranger.goto(session["url"])

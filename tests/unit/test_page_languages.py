@@ -17,7 +17,7 @@ ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("
 BUILT = re.compile(
     r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|held|transfer_held|tries|broken)|till\.unknown)\.(title|text|next)$"
     r"|^till\.(declined|cards|ended)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
-    r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept)$|^gift\.(step|next|wait|unknown)\."
+    r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later))$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."
@@ -26,6 +26,7 @@ BUILT = re.compile(
     r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
+    r"|^(give|transfer)\.promise\.(card|receipt)$"
     r"|^site\.(missing|busy|refused|broken)\.(title|text|next)$"
     r"|^payee_account\.(denied|closed)\.(title|text|next)$"
 )

@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.donations.domain import Donation, RefundedAmount
+from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation, RefundedAmount
 from almoner.kit.money import Money
 
-PAGE_PURPOSE: Final = "gift"
+PAGE_PURPOSE: Final = GIFT_PAGE_PURPOSE
 """Purpose of the token in the private link."""
 
 

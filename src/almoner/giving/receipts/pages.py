@@ -60,9 +60,14 @@ class DonationStatusPages:
     @with_error_pages
     async def show(self, request: Request) -> Response:
         """Where the gift is."""
-        async with self._db.read() as tx:
-            followed = await service.load_progress(tx, self._visited(request), self._rules)
-        return self._page(followed)
+        donation_id = self._visited(request)
+        try:
+            async with self._db.read() as tx:
+                return self._page(await service.load_progress(tx, donation_id, self._rules))
+        except NotFound:  # the thanks page leads here before a worker has issued the receipt
+            return self._pages.render_message(
+                "gift.soon", self._pages.preferred_language(request), status=200, icon="clock"
+            )
 
     @with_error_pages
     async def download(self, request: Request) -> Response:

@@ -80,6 +80,11 @@ def is_family_name_first(locale: Locale) -> bool:
     return locale.language in ("hu", "ja", "ko", "vi", "zh")
 
 
+def comma(locale: Locale) -> str:
+    """What parts the members of a list, with its blank."""
+    return {"ar": "، ", "ja": "、"}.get(locale.language, ", ")
+
+
 def full_name(first: str, last: str, locale: Locale) -> str:
     """Both names in the order of the language."""
     return " ".join(name for name in ((last, first) if is_family_name_first(locale) else (first, last)) if name)

@@ -40,6 +40,9 @@ PAYOUT_RETURNED: Final = "donation.payout_returned"
 REASSIGNED: Final = "donation.reassigned"
 REFUNDED: Final = "donation.refunded"
 
+GIFT_PAGE_PURPOSE: Final = "gift"
+"""Purpose of the token in the private link of a donor's gift, and the path that it opens."""
+
 
 class InvalidState(BadRequest):
     code = "donation/invalid_state"

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date
+from textwrap import shorten
 from typing import Final
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from almoner.platform.pages import formats
 from almoner.platform.pages.translations import FALLBACK, TranslationCatalogues
 
 FALLBACK_CURRENCY: Final = "USD"
+_MISSION_LENGTH: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,12 @@ class NonprofitProfile:
     number: str
     receives: tuple[str, ...]
     logo: str | None = None
+    description: str = ""
+
+    @property
+    def mission(self) -> str:
+        """The beginning of its own description, for the page beside the form."""
+        return shorten(self.description, _MISSION_LENGTH, placeholder=" …")
 
     @property
     def monogram(self) -> str:
@@ -51,10 +59,10 @@ class NonprofitProfile:
         words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
         return "".join(word[0] for word in words[:2]).upper()
 
-    def place(self, locale: Locale) -> str:
-        """``Washington, DC, United States`` with the country in the reader's language."""
+    def place(self, locale: Locale) -> list[str]:
+        """``Washington``, ``DC``, ``United States`` with the country in the reader's language."""
         city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
-        return ", ".join(part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part)
+        return [part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,7 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
         number=_number(organisation),
         receives=organisation.donation_currencies,
         logo=f"/media/{organisation.logo}" if organisation.logo else None,
+        description=organisation.description,
     )
 
 

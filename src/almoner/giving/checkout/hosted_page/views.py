@@ -9,14 +9,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, epc_qr_payload
 from almoner.giving.checkout.card_testing.domain import RateLimited, WaitReason
-from almoner.giving.checkout.donations.domain import Donation
+from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation
 from almoner.giving.checkout.hosted_page import branding
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
 from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, Tariff
 from almoner.giving.gift_aid.declarations.domain import STATEMENT
-from almoner.kit.money import Money
+from almoner.kit.money import Money, currency_exponent
 from almoner.platform.pages import formats
 from almoner.platform.pages.headers import NO_PAGE, origin_of_url
 from almoner.platform.pages.rendering import PageRenderer
@@ -109,6 +109,9 @@ class Views:
             currency_name=formats.currency_name(amounts.currency, language.locale),
             aid=_gift_aid_context(giving, typed, language) if giving.offers_gift_aid else None,
             symbol=formats.currency_symbol(amounts.currency, language.locale),
+            digits=currency_exponent(amounts.currency),
+            tariff=tariff.share_and_fixed(amounts.currency),
+            script=True,
         )
         return _with_retry_after(page, notice)
 
@@ -160,6 +163,7 @@ class Views:
             action=f"{action}/transfer",
             back=action,
             csrf=csrf,
+            script=True,
         )
 
     def thanks_page(self, giving: SessionView, donation: Donation, *, named: bool = True) -> Response:
@@ -174,8 +178,14 @@ class Views:
             donation=donation,
             reference=self._pages.deployment.ids.text("donation", donation.id),
             masked_email=mask_email(donation.email or ""),
+            follow_url=self._follow_url(donation) if named else None,
             named=named,
         )
+
+    def _follow_url(self, donation: Donation) -> str:
+        """The private page of the gift, as its receipt will name it."""
+        token = self._pages.deployment.vault.page_token(GIFT_PAGE_PURPOSE, donation.id)
+        return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
     def closed_page(self, giving: SessionView) -> Response:
         """The nonprofit cannot take gifts now."""
@@ -272,13 +282,15 @@ def mask_email(email: str) -> str:
     return f"{local[:1]}•••@{domain}"
 
 
-def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, str | None]:
+def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, object]:
     cause = giving.cause
     return {
         "name": cause.name,
         "monogram": cause.monogram,
         "logo": cause.logo,
         "place": cause.place(language.locale),
+        "comma": formats.comma(language.locale),
+        "mission": cause.mission,
         "register": cause.register,
         "number": cause.number,
     }

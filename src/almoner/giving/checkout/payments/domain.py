@@ -173,6 +173,10 @@ class Tariff:
         share = (money.minor * self.basis_points + _WHOLE // 2) // _WHOLE
         return Money(min(money.minor, share + self.fixed_minor.get(money.currency, 0)), money.currency)
 
+    def share_and_fixed(self, currency: str) -> tuple[float, int]:
+        """The fee as a share of the payment, and in minor units beside it."""
+        return self.basis_points / _WHOLE, self.fixed_minor.get(currency, 0)
+
     def gross_up(self, gift: Money) -> Money:
         """The smallest payment that leaves the gift whole after the fee. Raises MoneyError above the largest amount."""
         whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
