@@ -22,6 +22,7 @@ from bench import (
     machine,
     matching_pairs,
     matching_screening,
+    one_partner,
     page,
     receipts,
     scim,
@@ -74,6 +75,7 @@ def _staged(scale: Scale) -> Iterator[str]:
         yield from ["## The hosted page", "", *asyncio.run(page.measure(stage, scale)), ""]
         deliveries, worker = webhooks.measure(stage, scale)
         yield from ["## Webhook deliveries", "", *deliveries, ""]
+        yield from ["## One partner with all the traffic", "", *one_partner.measure(stage, scale), ""]
         memory = f"- server {server / MEBIBYTE:.0f} MiB, worker {worker / MEBIBYTE:.0f} MiB"
         yield from ["## Memory at rest", "", memory, ""]
 

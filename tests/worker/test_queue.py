@@ -4,11 +4,13 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from datetime import timedelta
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import Database
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.events import dispatcher
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobFailed, JobRetry, NewJob
 from tests.worker.conftest import Ground
@@ -311,6 +313,31 @@ async def test_full_lanes_do_not_hide_the_others(ground: Ground) -> None:
     assert taken == 200 * 4
     await enqueue(ground, NewJob("a.job", {}, lane="z"))
     assert [job.lane for job in await claim_lanes(ground.db)] == ["z"]
+
+
+async def test_what_claims_and_numbers_is_planned_once(ground: Ground) -> None:
+    hot = [queue.ROOM, queue.CLAIM_LANES, queue.DONE, dispatcher.WAITING, dispatcher.TURNS, dispatcher.NUMBER]
+
+    async def planned(tx: Tx) -> int:
+        return int(
+            await tx.fetchval(
+                "select coalesce(sum(custom_plans), 0) from pg_prepared_statements where statement = any($1::text[])",
+                hot,
+            )
+        )
+
+    await enqueue(ground, *(NewJob("a.job", {}, lane=f"lane {n % 5}") for n in range(100)))
+    async with ground.db.write() as tx:
+        await tx.execute("set local plan_cache_mode = auto")  # as the service runs, and no other test
+        await tx.execute(queue.BY_INDEX)
+        before, taken = await planned(tx), 0
+        for size in (1, 20, 3, 7, 12, 2, 9, 20, 5, 11, 4):
+            jobs, _ = await queue.claim_lane_jobs(tx, "", size)
+            taken += await queue.record_results(tx, [FinishedJob(job, JobDone()) for job in jobs])
+            await tx.fetch(dispatcher.WAITING, UUID(int=0), size, [], size)
+            await tx.fetch(dispatcher.TURNS, [uuid4() for _ in range(size)])
+            await tx.fetch(dispatcher.NUMBER, [uuid4() for _ in range(size)], [1] * size, 250)
+        assert (taken, await planned(tx) - before) == (88, 0)
 
 
 async def test_the_database_refuses_a_dead_job_with_a_lease(ground: Ground) -> None:

@@ -174,9 +174,9 @@ class JobRunner:
 
     async def _finish(self, tx: Tx, finished: Sequence[FinishedJob]) -> None:
         """Record results in the transaction of what the jobs did, and claim from lanes in their places."""
+        await tx.execute(queue.BY_INDEX)
         await queue.record_results(tx, finished)
         if self._may_begin:
-            await tx.execute(queue.BY_INDEX)
             tx.after_commit(partial(self._begin, await self._claim_from_lanes(tx, len(finished))))
 
     async def _perform(self, job: Job) -> None:
