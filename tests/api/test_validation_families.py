@@ -8,9 +8,11 @@ import pytest
 
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database
+from tests.support.applications import PERSON, Form, invited
 from tests.support.bmf import body
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.service import Service, serving
+from tests.support.submissions import ended
 from tests.support.validation import Lists, decided, evidence, steps
 
 APRIL: Final = datetime(2026, 4, 13, tzinfo=UTC)
@@ -18,6 +20,12 @@ FAMILY: Final = "TEASEL RUNNERS CLUB OF AMERICA"
 STRIDERS, TRAIL, PLAINS_23, PLAINS_24, CENTRAL = "830298531", "830298541", "830298602", "830298613", "830298700"
 DUNLINS: Final = ("840500011", "840500021", "840600000")
 CARNES, ARTS, RELIEF, SAME = "850100001", "850100022", "850100303", "850104004"
+UNLISTED: Final = {
+    "country": "USA",
+    "name": "Windy City Striders",
+    "registry": "IRS",
+    "website": "www.striders.example",
+}
 AT: Final = {
     "LARAMIE": {"addressLine1": "1 Main St", "city": "Laramie", "state": "WY", "postal": "82070"},
     "CASPER": {"addressLine1": "9 Elm St", "city": "Casper", "state": "WY", "postal": "82601"},
@@ -162,3 +170,25 @@ async def test_a_former_name_is_mentioned_with_the_day_it_ended(
         other = await decided(service, client, name="Smew Relief Fund", registryId=ARTS)
         assert (await steps(service, other))["name"].code == "name_disagrees"
         await client.close()
+
+
+async def test_applicants_choose_which_of_the_candidates_they_mean(world: Service) -> None:
+    api = world.client((await world.tenant()).secret)
+    form = Form(world, await invited(api))
+    await form.open()
+    await form.answer("/nonprofit/other", {**UNLISTED, "number": TRAIL})
+    await form.answer("/person", {**PERSON, "email": "grebe@example.org"})
+    await form.answer("/documents/done", {})
+    home = await form.send()
+    made = await ended(world, api, data(await api.get("/v1/validation-submissions"))[0])
+    page = (await form.browser.open(home)).text
+    assert "Which of these do you mean?" in page
+    assert "Teasel Runners Club of America, Windy City Striders" in page
+    assert f'name="number" value="{STRIDERS}"' in page
+    world.clock.advance(seconds=1)
+    chosen = await form.browser.post(f"{home}/number", {"registry": "IRS", "number": STRIDERS})
+    assert (chosen.status_code, chosen.headers["location"]) == (303, f"{home}?did=corrected")
+    after = await ended(world, api, made)
+    assert after["validationRequest"]["acceptedAt"]
+    assert "Which of these do you mean?" not in (await form.browser.open(home)).text
+    await api.close()

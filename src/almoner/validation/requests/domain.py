@@ -129,6 +129,21 @@ class Evaluation:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A body of the register that a request may mean: its number there, the name that is shown, and its place."""
+
+    registry_number: str
+    name: str
+    place: str | None
+
+
+def candidates_of(evaluation: Evaluation) -> list[Candidate]:
+    """The bodies that may be meant beside that of the number, as the evaluation saw them."""
+    found = next((step.facts.get("candidates") for step in evaluation.steps if step.name == "namesakes"), None)
+    return [Candidate(*one) for one in found] if isinstance(found, list) else []
+
+
 MAX_CORRECTIONS: Final = 5
 """Of one request: enough to find the right number, too few to try a register through."""
 

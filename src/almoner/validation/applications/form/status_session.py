@@ -125,6 +125,7 @@ class StatusPagesBase(FormPagesBase):
         async with self.db.read() as tx:
             known: ApplicationStatus = await status_views.load_application_status(tx, seen.id)
             registries = await status_views.correctable_registries(tx, known)
+            candidates = await status_views.number_candidates(tx, known)
         seen.request.state.language = known.language  # what goes wrong later is told in it
         asked = status_views.visible_field_names(known, sender=seen.sender, number=bool(registries))
         if problems and asked.isdisjoint(problems):
@@ -136,6 +137,7 @@ class StatusPagesBase(FormPagesBase):
             seen.visit.csrf,
             sender=seen.sender,
             registries=registries,
+            candidates=candidates,
             code=code,
             problems=problems or {},
             notice="applied.late" if late else notice,

@@ -29,6 +29,8 @@ from almoner.validation.applications.submissions.domain import Submission
 from almoner.validation.applications.submissions.service import Requirement, requirements_of
 from almoner.validation.decisions.appeals import service as appeals
 from almoner.validation.decisions.appeals.domain import Appeal
+from almoner.validation.requests import service as validation_requests
+from almoner.validation.requests.domain import Candidate, candidates_of
 
 _ICONS: Final = {
     "received": "clock",
@@ -104,6 +106,15 @@ async def correctable_registries(tx: Tx, known: ApplicationStatus) -> Sequence[R
     return await service.registries_of_country(tx, known.submission.country_code)
 
 
+async def number_candidates(tx: Tx, known: ApplicationStatus) -> Sequence[Candidate]:
+    """The bodies of the register that may be meant, where its number may be corrected."""
+    request = known.submission.check_records.request
+    if request is None or not submissions.may_correct_registry_number(known.submission):
+        return []
+    evaluation = await validation_requests.find_latest_evaluation(tx, request.id)
+    return candidates_of(evaluation) if evaluation else []
+
+
 def visible_field_names(known: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
     """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
     asked = {
@@ -130,6 +141,7 @@ class StatusViews:
         *,
         sender: bool,
         registries: Sequence[Registry],
+        candidates: Sequence[Candidate],
         code: int,
         problems: Mapping[str, str],
         notice: str | None,
@@ -170,6 +182,7 @@ class StatusViews:
             email=values["email"],
             sender=sender,
             number=self._number(known, names, typed),
+            candidates=candidates,
             problems={field: language.html(key, **reported) for field, key in problems.items()},
             notice=language.html(notice, **reported) if notice else None,
             late=late,
