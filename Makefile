@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-code check-types bench soak docs clean lock format
+.PHONY: help run test check check-code check-types bench soak docs dist clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -40,6 +40,13 @@ soak:  ## Run the long figures in parts (only=name,name minutes=most anew=1) and
 docs:  ## Write anew what is made from the code: openapi.json and docs/reference/.
 	@tools/bootstrap dev
 	@exec $(python) -m tools.reference
+
+dist:  ## Build the wheel and the sdist of the last commit in dist/.
+	@tools/bootstrap service
+	@rm -rf .cache/dist && mkdir -p .cache/dist dist
+	git archive HEAD | tar -x -C .cache/dist
+	cd .cache/dist && SOURCE_DATE_EPOCH=$$(git -C ../.. log -1 --format=%ct) ../../$(python) -c \
+		'import flit_core.buildapi as build; print(build.build_wheel("../../dist")); print(build.build_sdist("../../dist"))'
 
 clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
 	@if [ -x $(python) ]; then \

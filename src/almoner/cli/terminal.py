@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from almoner import __version__
+from almoner import __version__, build
 from almoner.cli import outputs
 from almoner.kit.text import clean_values
 
@@ -122,7 +122,8 @@ commands = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"almoner {__version__}")
+        commit = build.commit()
+        typer.echo(f"almoner {__version__} ({commit[:12]})" if commit else f"almoner {__version__}")
         raise typer.Exit
 
 

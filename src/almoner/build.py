@@ -1,0 +1,30 @@
+"""Which commit this is: written into `commit.txt` where the files are taken out of git, else what is checked out."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+_HASH: Final = re.compile(r"[0-9a-f]{40,64}")
+_PACKAGE: Final = Path(__file__).parent
+
+
+def commit() -> str | None:
+    """The commit; None where nobody wrote it down."""
+    written = (_PACKAGE / "commit.txt").read_text().strip()
+    return written if _HASH.fullmatch(written) else _checked_out(_PACKAGE.parents[1] / ".git")
+
+
+def _checked_out(git: Path) -> str | None:
+    """What HEAD of a checkout is, read without git, which a server need not have."""
+    try:
+        head = (git / "HEAD").read_text().strip()
+        if not head.startswith("ref: "):
+            return head if _HASH.fullmatch(head) else None
+        name = head.removeprefix("ref: ")
+        if (git / name).is_file():
+            return (git / name).read_text().strip()
+        packed = (git / "packed-refs").read_text()
+        found = re.search(rf"^([0-9a-f]{{40,64}}) {re.escape(name)}$", packed, re.MULTILINE)
+        return found[1] if found else None
+    except OSError:
+        return None
