@@ -134,7 +134,6 @@ async def test_what_is_no_document_is_refused_by_its_code(api: Client) -> None:
     made = await submitted(api)
     named = {"validationSubmissionId": made["id"]}
     for content, media_type, field, code in (
-        (HONEST[PNG], PDF, "file", "filetype_not_supported"),
         (b"GIF89a", "image/gif", "file", "filetype_not_supported"),
         (b"<html><script>", PNG, "file", "filetype_not_supported"),
         (HONEST[PNG], PNG, "proof", "file_is_missing"),

@@ -72,7 +72,6 @@ async def test_a_document_comes_once_under_one_key(api: Client) -> None:
 async def test_what_is_no_document_is_refused_and_kept_nowhere(api: Client, other: Client) -> None:
     made = await requested(api)
     for field, content, media_type, code in (
-        ("file", HONEST[PNG], PDF, "filetype_not_supported"),
         ("file", b"GIF89a", "image/gif", "filetype_not_supported"),
         ("proof", HONEST[PNG], PNG, "file_is_missing"),
         ("file", bytes(5_242_881), PNG, "max_file_size"),

@@ -120,6 +120,8 @@ def corpus() -> Iterator[HostileFile]:
     yield from _with_something_inside()
     for name, content in hostile_pdfs.active():
         yield HostileFile(f"a PDF: {name}", PDF, content, "flagged")
+    for name, content in hostile_pdfs.repairable():
+        yield HostileFile(f"a PDF: {name}", PDF, content, "made harmless")
     for name, content in hostile_pdfs.broken():
         yield HostileFile(f"a PDF: {name}", PDF, content)
 
@@ -127,11 +129,11 @@ def corpus() -> Iterator[HostileFile]:
 def _of_two_kinds() -> Iterator[HostileFile]:
     for declared, honest in HONEST.items():
         for name, payload in PAYLOADS.items():
-            yield HostileFile(f"{declared} followed by {name}", declared, honest + payload)
+            harmless: Fate = "made harmless" if name == "one letter" else "refused"  # no file: the tail is dropped
+            yield HostileFile(f"{declared} followed by {name}", declared, honest + payload, harmless)
             yield HostileFile(f"{declared} behind {name}", declared, payload + honest)
         for other, content in HONEST.items():
             if other != declared:
-                yield HostileFile(f"{other} that claims to be {declared}", declared, content)
                 yield HostileFile(f"{declared} followed by {other}", declared, honest + content)
 
 
@@ -145,7 +147,8 @@ def _cut_off() -> Iterator[HostileFile]:
     for declared, honest in HONEST.items():
         for part in range(1, 16):
             yield HostileFile(f"{declared}, {part} of 16 parts", declared, honest[: len(honest) * part // 16])
-        yield HostileFile(f"{declared} without its last bytes", declared, honest.rstrip()[:-2])
+        harmless: Fate = "made harmless" if declared == PDF else "refused"  # nothing is lost of it
+        yield HostileFile(f"{declared} without its last bytes", declared, honest.rstrip()[:-2], harmless)
 
 
 def _broken_pngs() -> Iterator[HostileFile]:
@@ -166,7 +169,6 @@ def _broken_pngs() -> Iterator[HostileFile]:
         ("an international text of 80 MB", png(4, 4, chunk(b"iTXt", b"a\x00\x01\x00\x00\x00" + bomb))),
         ("an animation", png(4, 4, chunk(b"acTL", struct.pack(">II", 2, 0)))),
         ("no end", HONEST[PNG][:-12]),
-        ("two ends", HONEST[PNG] + chunk(b"IEND", b"")),
         ("twice", HONEST[PNG] + HONEST[PNG]),
         ("two heads", b"\x89PNG\r\n\x1a\n" + body[:25] + body),
         ("a wrong checksum", HONEST[PNG].replace(HONEST[PNG][29:33], b"\x00\x00\x00\x00")),
@@ -174,6 +176,7 @@ def _broken_pngs() -> Iterator[HostileFile]:
         ("the end first", b"\x89PNG\r\n\x1a\n" + chunk(b"IEND", b"") + body),
     ):
         yield HostileFile(f"a PNG: {name}", PNG, content)
+    yield HostileFile("a PNG: two ends", PNG, HONEST[PNG] + chunk(b"IEND", b""), "made harmless")
     sizes = png(6400, 6200, data=hostile_pdfs.zeroes(120 << 20))
     yield HostileFile("a PNG: as large as may be, of 40 kB", PNG, sizes, "made harmless")
     profile = chunk(b"iCCP", b"a\x00\x00" + bomb)

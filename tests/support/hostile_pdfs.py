@@ -101,12 +101,31 @@ def active() -> Iterator[tuple[str, bytes]]:
     yield "a model", pdf(b"<< /Type /Annot /Subtype /3D >>")
 
 
+def encrypted(settings: pikepdf.Encryption) -> bytes:
+    """One with a password."""
+    made = BytesIO()
+    with pikepdf.new() as opened:
+        opened.add_blank_page()
+        opened.pages[0].Contents = opened.make_stream(b"0 0 m 9 9 l S")
+        opened.save(made, encryption=settings)
+    return made.getvalue()
+
+
+def repairable() -> Iterator[tuple[str, bytes]]:
+    """PDFs with small damage, of which there is one reading: repaired."""
+    yield "table elsewhere", pdf().replace(b"startxref\n", b"startxref\n9")
+    yield "no end", pdf().replace(b"%%EOF", b"")
+    yield "a few bytes behind its end", pdf() + b"\x1a\x00ok"
+    yield "blanks before its head", b"\r\n\r\n" + pdf()
+    yield "a mark before its head", b"\xef\xbb\xbf" + pdf()
+    yield "numbers of its table off by one", pdf().replace(b"0000000015", b"0000000016")
+    yield "a stream shorter than it says", pdf(b"<< /Length 99 >>\nstream\n0 0 m\nendstream")
+
+
 def broken() -> Iterator[tuple[str, bytes]]:
     """PDFs that are damaged, encrypted, endless or far too large: refused."""
     yield "no table", pdf().partition(b"xref\n")[0] + b"%%EOF\n"
-    yield "table elsewhere", pdf().replace(b"startxref\n", b"startxref\n9")
     yield "no trailer", pdf().replace(b"trailer", b"reliart")
-    yield "no end", pdf().replace(b"%%EOF", b"")
     yield "no root", pdf().replace(b"/Root 1 0 R", b"")
     yield "no pages", pdf(pages=b"<< /Type /Pages /Kids [] /Count 0 >>")
     yield "pages in a circle", pdf(pages=b"<< /Type /Pages /Kids [2 0 R] /Count 1 >>")
@@ -137,16 +156,11 @@ def broken() -> Iterator[tuple[str, bytes]]:
     yield "a script for a head", b"%PDF-1.7" + SCRIPT + b"\n%%EOF"
     for name, settings in (
         ("AES 256", pikepdf.Encryption(owner="o", user="u", R=6)),
-        ("AES 256, opened without a password", pikepdf.Encryption(owner="o", user="", R=6)),
         ("AES 128", pikepdf.Encryption(owner="o", user="u", R=4)),
         ("RC4 128", pikepdf.Encryption(owner="o", user="u", R=3, aes=False, metadata=False)),
-        ("RC4 40", pikepdf.Encryption(owner="o", user="", R=2, aes=False, metadata=False)),
+        ("RC4 40", pikepdf.Encryption(owner="o", user="u", R=2, aes=False, metadata=False)),
     ):
-        made = BytesIO()
-        with pikepdf.new() as opened:
-            opened.add_blank_page()
-            opened.save(made, encryption=settings)
-        yield "encrypted by " + name, made.getvalue()
+        yield "encrypted by " + name, encrypted(settings)
 
 
 def _many_pages(count: int) -> bytes:

@@ -79,7 +79,7 @@ async def test_a_command_gives_a_file_of_any_of_the_two_kinds() -> None:
     for file in (picture(), picture("PNG", "RGBA")):
         made = await images.reencode_image(file, longest_side=20)
         assert max(Image.open(BytesIO(made.content)).size) == 20
-    for other in (b"%PDF-1.7", b"GIF89a", b"", picture() + b"x"):
+    for other in (b"%PDF-1.7", b"GIF89a", b"", picture() + b"PK\x03\x04"):
         with pytest.raises(FiletypeNotSupported):
             await images.reencode_image(other)
 

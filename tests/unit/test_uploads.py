@@ -8,13 +8,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
+import pikepdf
 import psutil
 import pytest
 from PIL import Image
@@ -29,6 +31,17 @@ from tests.support.hostile_files import HONEST, JPEG, PDF, PNG, HostileFile
 
 MEGABYTE = 1024 * 1024
 GPS = 0x8825
+HEIC_PHOTO = b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAb5tZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAA"
+    "ADRpbG9jAAAAAERAAAIAAQAAAAAB4gABAAAAAAAAADoAAgAAAAACHAABAAAAAAAAAEgAAAA4aWluZgAAAAAAAgAAABVpbmZlAgAA"
+    "AAABAABodmMxAAAAABVpbmZlAgAAAQACAABFeGlmAAAAAA5waXRtAAAAAAABAAAA/WlwcnAAAADdaXBjbwAAAHZodmNDAQNwAAAA"
+    "kAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNwAAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbq"
+    "5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZEAcFzwIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlzcGUAAAAAAAAAQAAAAEAAAAAoY2xh"
+    "cAAAAEAAAAABAAAAMAAAAAEAAAAAAAAAAv////AAAAACAAAAEHBpeGkAAAAAAwgICAAAABhpcG1hAAAAAAAAAAEAAQWBAgMFhAAA"
+    "ABppcmVmAAAAAAAAAA5jZHNjAAIAAQABAAAAim1kYXQAAAA2KAGvWOb3bxyQiQ2wD+3/cI3xHRfVgZFHZPbdF0617nLBhID0hTpP"
+    "62rvZbml6Hi315JitPAYAAAABkV4aWYAAE1NACoAAAAIAAIBDgACAAAAFwAAACYBEgADAAAAAQAGAAAAAAAAdGFrZW4gYXQgMSBI"
+    "b21lIFN0cmVldAAA"
+)
 HOME = str(Path(almoner.__file__).parents[1])
 
 
@@ -54,7 +67,7 @@ def received(content: bytes) -> Iterator[BinaryIO]:
 
 async def checked(checker: Checker, content: bytes, declared: str) -> tuple[str, bytes, tuple[str, ...]]:
     with received(content) as file:
-        result = await checker.check(file, declared)
+        result = await checker.check(file, [declared] if declared else None)
         with result.content:
             stored = result.content.read()
         assert len(stored) == result.size
@@ -67,6 +80,9 @@ async def fate(checker: Checker, file: HostileFile) -> str:
         media_type, stored, flags = await checked(checker, file.content, file.declared)
     except FiletypeNotSupported:
         return "refused"
+    if media_type == PDF and "pdf_repaired" in flags:
+        assert (await checked(checker, stored, PDF))[2] == flags[1:], "what is kept needs no repair"
+        return "made harmless" if len(flags) == 1 else "flagged"
     if media_type == PDF:
         assert stored == file.content
         return "flagged" if "pdf_active" in flags and len(flags) > 1 else "accepted"
@@ -143,6 +159,91 @@ async def test_a_camera_may_put_more_pictures_behind_the_first_which_are_dropped
 )
 async def test_an_ordinary_pdf_is_kept_as_it_came(checker: Checker, content: bytes) -> None:
     assert await checked(checker, content, PDF) == (PDF, content, ())
+
+
+@pytest.mark.parametrize(("name", "content"), list(hostile_pdfs.repairable()))
+async def test_u1_small_damage_is_repaired_and_said(checker: Checker, name: str, content: bytes) -> None:
+    media_type, stored, flags = await checked(checker, content, PDF)
+    assert (media_type, flags) == (PDF, ("pdf_repaired",)), name
+    with pikepdf.open(BytesIO(stored), attempt_recovery=False) as opened:
+        assert len(opened.pages) == 1
+
+
+@pytest.mark.parametrize("strength", [2, 3, 4, 6])
+async def test_u1_a_pdf_with_a_password_of_its_owner_alone_is_taken(
+    checker: Checker, strength: Literal[2, 3, 4, 6]
+) -> None:
+    content = hostile_pdfs.encrypted(
+        pikepdf.Encryption(owner="o", user="", R=strength, aes=strength > 3, metadata=strength > 3)
+    )
+    assert await checked(checker, content, PDF) == (PDF, content, ())
+
+
+@pytest.mark.parametrize("tail", [b"\n", b"\r\n\0", b"x", b"SEFT\x01\0\0\0", b"\0\0\0\x18ftypmp42" + bytes(400)])
+async def test_u3_what_a_camera_leaves_behind_its_picture_is_dropped(checker: Checker, tail: bytes) -> None:
+    for kind in (JPEG, PNG):
+        media_type, stored, _ = await checked(checker, HONEST[kind] + tail, kind)
+        assert media_type == kind
+        assert not stored.endswith(tail)
+
+
+def snapshot(width: int, height: int, kind: str = "JPEG", **given: object) -> bytes:
+    """A picture with the noise of a real one."""
+    bands = [Image.effect_noise((512, 512), 60) for _ in range(3)]
+    noise = Image.merge("RGB", bands)
+    picture = Image.new("RGB", (width, height))
+    for left in range(0, width, 512):
+        for top in range(0, height, 512):
+            picture.paste((noise if (left + top) % 1024 else noise.rotate(90)), (left, top))
+    made = BytesIO()
+    picture.save(made, kind, **given)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+async def test_u2_a_photo_of_48_megapixels_is_taken_and_made_smaller(checker: Checker, *, progressive: bool) -> None:
+    content = snapshot(8064, 6048, quality=60, progressive=progressive)
+    assert len(content) > 5 * MEGABYTE
+    media_type, stored, _ = await checked(checker, content, JPEG)
+    assert media_type == JPEG
+    assert len(stored) <= 5 * MEGABYTE
+    with Image.open(BytesIO(stored)) as made:
+        assert abs(made.width / made.height - 4 / 3) < 0.01
+        assert made.width >= 2000
+
+
+async def test_u2_a_png_that_is_too_large_to_keep_becomes_a_jpeg(checker: Checker) -> None:
+    media_type, stored, _ = await checked(checker, snapshot(4000, 3000, "PNG", compress_level=1), PNG)
+    assert media_type == JPEG
+    assert len(stored) <= 5 * MEGABYTE
+
+
+async def test_u2_a_heic_becomes_a_jpeg_without_its_metadata(checker: Checker) -> None:
+    media_type, stored, _ = await checked(checker, HEIC_PHOTO, "image/heic")
+    assert media_type == JPEG
+    assert b"Home Street" not in stored
+    with Image.open(BytesIO(stored)) as made:
+        assert made.size == (64, 48)  # as its container says, whatever its EXIF does
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds", "cause"),
+    [
+        (b"GIF89a" + bytes(60), None, "type"),
+        (HONEST[PDF], [JPEG, PNG], "type"),
+        (HONEST[JPEG][:-2], None, "damaged"),
+        (hostile_files.png(8000, 8000), None, "pixels"),
+        (hostile_pdfs.encrypted(pikepdf.Encryption(owner="o", user="u", R=6)), None, "encrypted"),
+        (hostile_files.png(4, 4, hostile_files.chunk(b"acTL", bytes(8))), None, "animation"),
+        (hostile_pdfs.plain(201), None, "pages"),
+    ],
+)
+async def test_u2_a_refused_file_is_refused_for_its_true_reason(
+    checker: Checker, content: bytes, kinds: list[str] | None, cause: str
+) -> None:
+    with received(content) as file, pytest.raises(FiletypeNotSupported) as refused:
+        await checker.check(file, kinds)
+    assert refused.value.cause == cause
 
 
 _CONFINED = """

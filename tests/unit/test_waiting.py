@@ -48,7 +48,7 @@ async def test_a_file_that_finds_the_line_full_is_not_read() -> None:
     checker = Checker(line=line)
     async with line.turn():
         with pytest.raises(ServiceUnavailable):
-            await checker.check(BytesIO(b"%PDF-1.7"), "application/pdf")
+            await checker.check(BytesIO(b"%PDF-1.7"), ["application/pdf"])
     checker.close()
 
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.files.uploads.files import CheckedFile
-from almoner.platform.files.uploads.problems import FiletypeNotSupported
 
 LONGEST_SIDE: Final = 1024
-MEDIA_TYPES: Final = ("image/jpeg", "image/png")
+MEDIA_TYPES: Final = ("image/jpeg", "image/png", "image/heic")
+"""Of what is taken; what is made is a JPEG or a PNG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,8 @@ async def reencode_image(content: bytes, *, longest_side: int = LONGEST_SIDE) ->
     try:
         with tempfile.TemporaryFile() as file:
             file.write(content)
-            checked = await checker.check(file, None, field="image", longest_side=longest_side)
+            checked = await checker.check(file, MEDIA_TYPES, field="image", longest_side=longest_side)
             with checked.content:
-                if checked.media_type not in MEDIA_TYPES:
-                    raise FiletypeNotSupported("body.image must be a JPEG or a PNG")
                 return image_of_upload(checked)
     finally:
         checker.close()

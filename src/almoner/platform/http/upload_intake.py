@@ -45,7 +45,7 @@ class UploadIntake:
         async with self._leased(claim):
             checked = await self._checker.check(
                 uploaded.content,
-                uploaded.media_type,
+                declared.media_types,
                 field=declared.field,
                 longest_side=declared.longest_side,
                 square=declared.square,

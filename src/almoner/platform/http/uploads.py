@@ -14,7 +14,6 @@ from almoner.kit.errors import ContentTooLarge
 from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
-    FiletypeNotSupported,
     MaxFileSize,
     MultipartBoundaryNotFound,
     TooManyFiles,
@@ -153,8 +152,6 @@ class _Collector:
             raise FileIsMissing(f"body.{declared.field} is required and must be a file")
         if not self.size:
             raise FileIsMissing(f"body.{declared.field} is an empty file")
-        if found.media_type not in declared.media_types:
-            raise FiletypeNotSupported(f"body.{declared.field} must be one of {', '.join(declared.media_types)}")
         fields = {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
         name = (found.filename or "")[:255]
         self.file.flush()
@@ -188,7 +185,7 @@ async def receive_upload(source: Receive, headers: Mapping[str, str], declared: 
         return ReceivedUpload(uploaded)
     except MultipartParseError:
         return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
-    except (TooManyFiles, FileIsMissing, MaxFileSize, FiletypeNotSupported) as problem:
+    except (TooManyFiles, FileIsMissing, MaxFileSize) as problem:
         return ReceivedUpload(None, problem)
     finally:
         if uploaded is None:

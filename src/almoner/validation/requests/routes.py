@@ -97,5 +97,5 @@ async def get_validation_request_dossier(call: ApiCall, id: RequestId) -> Valida
     errors=UPLOAD_ERRORS,
 )
 async def add_validation_request_document(call: ApiCall, id: RequestId, upload: StoredFile) -> ValidationRequestOut:
-    """Upload a document as evidence: JPEG, PNG or PDF, at most 5,242,880 bytes. The answer is the whole request."""
+    """Upload a document as evidence: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes. It answers the whole request."""
     return request_out(call.tx, await service.attach_document(call.tx, call.partner, id, upload))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -62,14 +62,16 @@ class Checker:
     async def check(
         self,
         content: BinaryIO,
-        declared: str | None,
+        kinds: Sequence[str] | None,
         *,
         field: str = "file",
         longest_side: int | None = None,
         square: bool = False,
         fields: Mapping[str, str] | None = None,
     ) -> CheckedFile:
-        """Read a file in a child; what it is, images written anew. ``declared``: the media type that it must be of.
+        """Read a file in a child; what it is, images written anew. ``kinds``: the media types that are taken.
+
+        What it is declared as does not matter: clients say image/jpg, or nothing.
 
         Raises FiletypeNotSupported, ServiceUnavailable.
         """
@@ -79,14 +81,18 @@ class Checker:
             stored = None
             try:
                 stated = await run_in_detached_thread(
-                    lambda: self._fork_server.ask(content, target, declared, longest_side, square=square)
+                    lambda: self._fork_server.ask(content, target, kinds, longest_side, square=square)
                 )
                 outcome = "killed" if stated is None else "refused" if "refused" in stated else "accepted"
                 self._reported(outcome, monotonic() - started)
                 if stated is None:
-                    raise FiletypeNotSupported(f"body.{field} cannot be read within the limits of time and memory")
+                    raise FiletypeNotSupported(
+                        f"body.{field} cannot be read within the limits of time and memory", cause="large"
+                    )
                 if "refused" in stated:
-                    raise FiletypeNotSupported(f"body.{field} {stated['refused']}")
+                    raise FiletypeNotSupported(
+                        f"body.{field} {stated['refused']}", cause=stated.get("reason", "damaged")
+                    )
                 stored = target if stated["rewritten"] else content
                 size, digest = await run_in_detached_thread(lambda: _hash_file(stored))
             finally:
@@ -118,11 +124,13 @@ class _ForkServer:
         self._control: socket.socket | None = None
 
     def ask(
-        self, source: BinaryIO, target: BinaryIO, declared: str | None, longest_side: int | None, *, square: bool
+        self, source: BinaryIO, target: BinaryIO, kinds: Sequence[str] | None, longest_side: int | None, *, square: bool
     ) -> dict[str, Any] | None:
         """What the child says; None when it was stopped before it said anything. Raises CheckerUnavailable."""
         source.flush()
-        task = json.dumps({"declared": declared, "longestSide": longest_side, "square": square}).encode()
+        task = json.dumps(
+            {"kinds": None if kinds is None else list(kinds), "longestSide": longest_side, "square": square}
+        ).encode()
         for _ in range(2):  # the fork server may be gone once
             received, verdict = os.pipe()
             try:

@@ -1,7 +1,8 @@
 """What a process that reads a stranger's file may still do: think for ten seconds in half a gigabyte, and no more (U8).
 
 After ``confine_process`` it reads and writes what is open already. It opens no file and no connection and starts no
-program: Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources hold alone.
+program or process: Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources
+hold alone.
 """
 
 import ctypes
@@ -31,11 +32,15 @@ _AARCH64: Final = {
     "gettid": 178, "futex": 98, "clock_gettime": 113, "clock_nanosleep": 115, "exit_group": 94, "newfstatat": 79,
     "set_robust_list": 99, "getrandom": 278, "membarrier": 283, "rseq": 293,
 }  # fmt: skip
-_MACHINES: Final = {"x86_64": (0xC000003E, _X86_64), "aarch64": (0xC00000B7, _AARCH64)}
-"""Of each kind of machine: its number in a filter, and the numbers of the system calls that stay."""
+_MACHINES: Final = {"x86_64": (0xC000003E, 56, _X86_64), "aarch64": (0xC00000B7, 220, _AARCH64)}
+"""Of each kind of machine: its number in a filter, that of the call ``clone``, and those of the calls that stay."""
+_CLONE3: Final = 435
+"""Its flags lie in memory, where no filter sees them. Told that there is none, the library takes ``clone``."""
+_CLONE_THREAD: Final = 0x10000
 
-_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # of the filter's language: BPF_LD+W+ABS, BPF_JMP+JEQ+K, BPF_RET+K
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # the second answers "operation not permitted"
+_LOAD, _EQUAL, _HAS, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD+W+ABS, BPF_JMP+JEQ+K, BPF_JMP+JSET+K, BPF_RET+K
+_CALL, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16  # where they lie in what is filtered
+_ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026  # "operation not permitted", "no such call"
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
@@ -59,8 +64,12 @@ def _filter_calls() -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    number, calls = machine
-    steps = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, number), (_RETURN, 0, 0, _REFUSE), (_LOAD, 0, 0, 0)]
+    number, clone, calls = machine
+    steps = [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, number), (_RETURN, 0, 0, _REFUSE), (_LOAD, 0, 0, _CALL)]
+    steps += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _UNKNOWN)]
+    # A thread of its own shares every limit; a process would not.
+    steps += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, _FIRST_ARGUMENT), (_HAS, 0, 1, _CLONE_THREAD)]
+    steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
     steps += [(_EQUAL, len(calls) - index, 0, call) for index, call in enumerate(calls.values())]
     steps += [(_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW)]
     code = b"".join(struct.pack("HBBI", *step) for step in steps)

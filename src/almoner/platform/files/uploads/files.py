@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
 MediaType = Literal["image/jpeg", "image/png", "application/pdf"]
-Flag = Literal["pdf_active", "pdf_javascript", "pdf_launch", "pdf_embedded_files", "pdf_remote", "pdf_media"]
-"""What a PDF may do beside showing its pages. ``pdf_active`` stands with each of the others: a person looks at it."""
+Flag = Literal[
+    "pdf_repaired", "pdf_active", "pdf_javascript", "pdf_launch", "pdf_embedded_files", "pdf_remote", "pdf_media"
+]
+"""What a PDF may do beside showing its pages. ``pdf_active`` stands with each of these: a person looks at it.
+
+``pdf_repaired``: it was damaged as many are, and repaired as every reader does."""
 
 
 @dataclass(frozen=True, slots=True)

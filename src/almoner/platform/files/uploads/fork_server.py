@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import sys
+from base64 import b64decode
 from io import BytesIO
 from time import monotonic
 from typing import Any, Final, NoReturn
@@ -23,9 +24,18 @@ from almoner.platform.files.uploads.verdicts import FileRefused
 
 REAL_SECONDS: Final = 20.0
 STARTED: Final = b"+"
-UNREADABLE: Final = "cannot be read in full as a JPEG, PNG or PDF"
+UNREADABLE: Final = "cannot be read in full as a JPEG, PNG, HEIC or PDF"
 
 _PDF: Final = "application/pdf"
+_HEIC_SAMPLE: Final = (
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAVZtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAA"
+    "ACJpbG9jAAAAAERAAAEAAQAAAAABegABAAAAAAAAABgAAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRt"
+    "AAAAAAABAAAA1mlwcnAAAAC3aXBjbwAAAHhodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH//wNwAAADAJAAAAMA"
+    "AAMAHroCQGEAAQArQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbqSSmubgIaDAgAAAMAyAAAAwAIQGIAAQAHRAHBcrAiQAAAABNjb2xy"
+    "bmNseAABAA0ABoAAAAAUaXNwZQAAAAAAAABAAAAAQAAAABBwaXhpAAAAAAMICAgAAAAXaXBtYQAAAAAAAAABAAEEgQIDBAAAACBt"
+    "ZGF0AAAAFCgBrwtg+sbB1//VCt5JUfOm7Ttw"
+)
+"""The smallest picture: reading it loads the decoder."""
 _SIGNATURES: Final = ((b"\xff\xd8\xff", image_checks.JPEG), (b"\x89PNG\r\n\x1a\n", image_checks.PNG), (b"%PDF-", _PDF))
 _LOOK_SECONDS: Final = 0.5
 _MOST_TASK: Final = 4096
@@ -76,11 +86,11 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
     try:
         os.write(verdict, STARTED)
         confined = confine_process()
-        stated = inspect_file(source, target, task["declared"], task["longestSide"], square=task["square"]) | {
+        stated = inspect_file(source, target, task["kinds"], task["longestSide"], square=task["square"]) | {
             "confined": confined
         }
     except FileRefused as refused:
-        stated = {"refused": str(refused)}
+        stated = {"refused": str(refused), "reason": refused.cause}
     except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
         stated["cause"] = type(error).__name__
     finally:
@@ -89,24 +99,39 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
 
 
 def inspect_file(
-    source: int, target: int, declared: str | None, longest_side: int | None, *, square: bool
+    source: int, target: int, kinds: list[str] | None, longest_side: int | None, *, square: bool
 ) -> dict[str, Any]:
-    """Find out what the file is, and write it anew when it is an image. Raises Refused, or whatever a parser raises."""
+    """Find out what the file is, and write it anew when it is an image, or a PDF that has to be repaired.
+
+    ``kinds``: what is taken, None for everything. Raises FileRefused, or whatever a parser raises.
+    """
     content = b""
     while part := os.pread(source, 1 << 20, len(content)):
         content += part
-    found = next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
-    if found is None:
-        raise FileRefused("is neither a JPEG nor a PNG nor a PDF")
-    if declared is not None and found != declared:
-        raise FileRefused(f"is declared as {declared} and is {found}")
+    found = _kind_of(content)
+    if found is None or (kinds is not None and found not in kinds):
+        raise FileRefused("is none of " + ", ".join(kinds or [kind for _, kind in _SIGNATURES]), "type")
     if found == _PDF:
-        return {"mediaType": found, "flags": pdf_checks.inspect_pdf(content), "rewritten": False}
+        flags, repaired = pdf_checks.inspect_pdf(content)
+        if repaired is not None:
+            with os.fdopen(target, "wb") as file:
+                file.write(repaired)
+        return {"mediaType": found, "flags": flags, "rewritten": repaired is not None}
     written = BytesIO()
     media_type = image_checks.rewrite_image(content, found, written, longest_side, square=square)
     with os.fdopen(target, "wb") as file:
         file.write(written.getbuffer())
     return {"mediaType": media_type, "flags": [], "rewritten": True}
+
+
+def _kind_of(content: bytes) -> str | None:
+    """What the file is by its own beginning, whatever it is declared as; a PDF may have blanks before it."""
+    if content[4:8] == b"ftyp":
+        return image_checks.HEIC if content[8:12] in image_checks.HEIC_BRANDS else None
+    beginning = content[:1024].removeprefix(b"\xef\xbb\xbf").lstrip(b"\x00\t\r\n ")
+    if beginning.startswith(b"%PDF-"):
+        return _PDF
+    return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
 
 
 def _preload_parsers() -> None:
@@ -121,11 +146,14 @@ def _preload_parsers() -> None:
         image_checks.rewrite_image(image.getvalue(), found, made, 4)
         image_checks.rewrite_image(image.getvalue(), found, made, 4, square=True)
         image_checks.rewrite_image(image.getvalue(), found, made, None)
-    page = BytesIO()
+    image_checks.rewrite_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
     with pikepdf.new() as made_pdf:
         made_pdf.add_blank_page()
-        made_pdf.save(page)
-    pdf_checks.inspect_pdf(page.getvalue())
+        for encryption in (False, pikepdf.Encryption(owner="a", user="", R=6)):
+            page = BytesIO()
+            made_pdf.save(page, encryption=encryption)
+            pdf_checks.inspect_pdf(page.getvalue())
+            pdf_checks.inspect_pdf(page.getvalue().replace(b"%%EOF", b""))
 
 
 if __name__ == "__main__":

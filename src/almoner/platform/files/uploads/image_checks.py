@@ -1,24 +1,32 @@
 """Images, read in full and written anew: what is kept was made by us, without metadata. Runs in the confined child.
 
-A file must be exactly one image: what has a tail, such as an archive behind the picture, is refused and not repaired.
-A JPEG may be followed by the further pictures of the same camera that it announces (CIPA DC-007: depth, brightness), of
-which none is kept.
+What telephones make is taken: large pictures are read smaller, HEIC becomes JPEG, and what lies behind the picture, as
+a film beside it, is dropped. A tail that is a file of another kind, such as an archive, is refused: nobody's camera
+writes it.
 """
 
 import re
 from io import BytesIO
 from typing import BinaryIO, Final
+from zipfile import is_zipfile
 
+import pi_heif
 from PIL import Image, MpoImagePlugin
 
-from almoner.platform.files.uploads.verdicts import FileRefused
+from almoner.platform.files.uploads.verdicts import MOST_KEPT_BYTES, OTHER_FILES, FileRefused
 
-MOST_PIXELS: Final = 40_000_000
+MOST_JPEG_PIXELS: Final = 100_000_000
+"""A JPEG can be read at a half, so that it fits the memory of the child."""
+MOST_PIXELS: Final = 50_000_000
 JPEG: Final = "image/jpeg"
 PNG: Final = "image/png"
+HEIC: Final = "image/heic"
+HEIC_BRANDS: Final = (b"heic", b"heix", b"heim", b"heis", b"mif1")
 
 _FORMATS: Final = ("JPEG", "PNG")
-_NOT_ONE_IMAGE: Final = "is not exactly one JPEG or PNG: something follows it, or its end is missing"
+_MOST_HELD_PIXELS: Final = 26_000_000
+_DAMAGED: Final = "is not one whole JPEG or PNG: it is damaged, or its end is missing"
+_TWO_FILES: Final = "is a picture with another file behind it"
 _ORIENTATION: Final = 0x0112  # the tag of EXIF, and what makes each of its values upright
 _UPRIGHT: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -33,6 +41,7 @@ _SIGNATURE: Final = 8
 _MARKER: Final = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # what ends the compressed data of a scan
 _KEPT: Final = ("1", "L", "LA", "P", "RGB", "RGBA")
 
+pi_heif.options.DECODE_THREADS = 1
 Image.MAX_IMAGE_PIXELS = None  # its guard warns; ours refuses, below
 MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be opened
 
@@ -46,32 +55,82 @@ def rewrite_image(
     ``square``: what is none is put into the middle of one that is transparent, a PNG.
     Raises Refused; a parser may raise anything at what was made to break it.
     """
-    if found == JPEG:
-        _ensure_one_jpeg(content)
+    if found == HEIC:
+        opened, turn = _open_heic(content), None  # it is upright already
     else:
-        _ensure_one_png(content)
-    with Image.open(BytesIO(content), formats=_FORMATS) as opened:
-        if opened.width * opened.height > MOST_PIXELS:
-            raise FileRefused(f"has more than {MOST_PIXELS} pixels")
-        opened.verify()  # checksums, where the format has some
-    opened = Image.open(BytesIO(content), formats=_FORMATS)
-    if found == PNG:
-        opened.load()  # here, where nobody forgives: its EXIF may come last, so asking for it loads too
-    turn = _upright_transpose(opened)
+        opened, turn = _open_upright(content, found, longest_side)
     if longest_side is not None:
         opened.thumbnail((longest_side, longest_side))
     opened.load()
+    if opened.width * opened.height > _MOST_HELD_PIXELS and opened.mode not in ("1", "P"):
+        opened = opened.reduce(2)
     picture: Image.Image = opened if turn is None else opened.transpose(turn)
+    del opened
     transparent = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     if square and picture.width != picture.height:
         upright = _strip_pixels(picture, "RGBA" if transparent else picture.mode).convert("RGBA")
         _pad_to_square(upright).save(target, "PNG", optimize=True)
         return PNG
-    if found == JPEG or (longest_side is not None and not transparent and picture.mode != "P"):
-        _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB").save(target, "JPEG", quality=85)
-        return JPEG
-    _strip_pixels(picture, "RGBA" if transparent else picture.mode).save(target, "PNG", compress_level=3)
-    return PNG
+    if found != PNG or (longest_side is not None and not transparent and picture.mode != "P"):
+        return _save_jpeg(picture, target)
+    plain = _strip_pixels(picture, "RGBA" if transparent else picture.mode)
+    while True:
+        written = BytesIO()
+        plain.save(written, "PNG", compress_level=3)
+        if written.tell() <= MOST_KEPT_BYTES:
+            target.write(written.getbuffer())
+            return PNG
+        if not transparent:
+            return _save_jpeg(picture, target)
+        plain = _smaller(plain.convert("RGBA"), written.tell())
+
+
+def _open_upright(content: bytes, found: str, longest_side: int | None) -> tuple[Image.Image, Image.Transpose | None]:
+    """A JPEG or PNG before its pixels are read, or after, and what turns it upright."""
+    content = _without_tail(content, found)
+    most = MOST_JPEG_PIXELS if found == JPEG else MOST_PIXELS
+    with Image.open(BytesIO(content), formats=_FORMATS) as opened:
+        _ensure_size(opened.size, most)
+        opened.verify()  # checksums, where the format has some
+    picture: Image.Image = Image.open(BytesIO(content), formats=_FORMATS)
+    if found == PNG:
+        picture.load()  # here, where nobody forgives: its EXIF may come last, so asking for it loads too
+    turn = _upright_transpose(picture)
+    if found == JPEG and longest_side is None:
+        held = _MOST_HELD_PIXELS // (4 if "progressive" in picture.info else 1)  # which is held twice, and more
+        parts = next(part for part in (1, 2, 4, 8) if picture.width * picture.height <= held * part**2)
+        picture.draft(None, (picture.width // parts, picture.height // parts))
+    return picture, turn
+
+
+def _open_heic(content: bytes) -> Image.Image:
+    opened = pi_heif.open_heif(BytesIO(content), convert_hdr_to_8bit=True)
+    _ensure_size(opened.size, MOST_PIXELS)
+    picture: Image.Image = opened.to_pillow()
+    return picture
+
+
+def _ensure_size(size: tuple[int, int], most: int) -> None:
+    if size[0] * size[1] > most:
+        raise FileRefused(f"has more than {most:,} pixels", "pixels")
+
+
+def _save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
+    """As large as what is kept may be, at most."""
+    plain = _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB")
+    while True:
+        written = BytesIO()
+        plain.save(written, "JPEG", quality=85)
+        if written.tell() <= MOST_KEPT_BYTES:
+            target.write(written.getbuffer())
+            return JPEG
+        plain = _smaller(plain, written.tell())
+
+
+def _smaller(picture: Image.Image, size: int) -> Image.Image:
+    """So much smaller that it should take no more bytes than are kept."""
+    part = (0.9 * MOST_KEPT_BYTES / size) ** 0.5
+    return picture.resize((max(1, int(picture.width * part)), max(1, int(picture.height * part))), reducing_gap=2.0)
 
 
 def _pad_to_square(picture: Image.Image) -> Image.Image:
@@ -101,16 +160,21 @@ def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
     return _UPRIGHT.get(stated) if isinstance(stated, int) else None
 
 
-def _ensure_one_jpeg(content: bytes) -> None:
-    """Raises Refused unless the file ends with its picture, or with the further ones that it announces."""
+def _without_tail(content: bytes, found: str) -> bytes:
+    """The first picture of the file. Raises FileRefused where the rest is another file, or the picture has no end."""
     try:
-        end, announces_more = _end_of_jpeg(content, 0)
+        end, announces_more = _end_of_jpeg(content, 0) if found == JPEG else (_end_of_png(content), False)
+        picture = content[:end]
         while rest := content[end:].lstrip(b"\x00"):
             if not announces_more or not rest.startswith(b"\xff\xd8\xff"):
-                raise FileRefused(_NOT_ONE_IMAGE)
+                break
             end, _ = _end_of_jpeg(content, len(content) - len(rest))
     except IndexError:
-        raise FileRefused(_NOT_ONE_IMAGE) from None
+        raise FileRefused(_DAMAGED, "damaged") from None
+    tail = rest.strip(b"\x00\t\r\n ")
+    if OTHER_FILES.match(tail) or is_zipfile(BytesIO(tail)):
+        raise FileRefused(_TWO_FILES, "damaged")
+    return picture
 
 
 def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
@@ -118,7 +182,7 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
     place, announces_more = start + 2, False
     while True:
         if content[place] != 0xFF:
-            raise FileRefused(_NOT_ONE_IMAGE)
+            raise FileRefused(_DAMAGED, "damaged")
         while content[place] == 0xFF:
             place += 1
         marker = content[place]
@@ -127,26 +191,27 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
             return place, announces_more
         length = content[place] << 8 | content[place + 1]
         if marker in range(0xD0, 0xD9) or marker < 0xC0 or length < 2:
-            raise FileRefused(_NOT_ONE_IMAGE)
+            raise FileRefused(_DAMAGED, "damaged")
         announces_more |= marker == 0xE2 and content[place + 2 : place + 6] == b"MPF\x00"
         place += length
         if marker == 0xDA:
             if (scan := _MARKER.search(content, place)) is None:
-                raise FileRefused(_NOT_ONE_IMAGE)
+                raise FileRefused(_DAMAGED, "damaged")
             place = scan.start()
 
 
-def _ensure_one_png(content: bytes) -> None:
-    """Raises Refused unless the file ends with the only picture in it."""
+def _end_of_png(content: bytes) -> int:
+    """Where the picture ends. Raises FileRefused."""
     place, kind = _SIGNATURE, b""
     heads = 0
     while place < len(content):
         length, kind = int.from_bytes(content[place : place + 4]), content[place + 4 : place + 8]
         if kind == b"acTL":
-            raise FileRefused("is an animation")
+            raise FileRefused("is an animation", "animation")
         heads += kind == b"IHDR"
         place += length + 12
         if kind == b"IEND":
             break
-    if kind != b"IEND" or place != len(content) or heads != 1:
-        raise FileRefused(_NOT_ONE_IMAGE)
+    if kind != b"IEND" or place > len(content) or heads != 1:
+        raise FileRefused(_DAMAGED, "damaged")
+    return place

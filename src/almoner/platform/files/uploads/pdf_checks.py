@@ -1,6 +1,7 @@
-"""PDFs, opened and walked through in full. Runs in the confined child. A file is kept as it came, or refused (U2, U3).
+"""PDFs, opened and walked through in full. Runs in the confined child. A file is kept as it came, repaired, or refused.
 
-Damage is not repaired: what one reader mends in one way, another mends in another, and sees another document.
+Small damage that every reader mends alike, such as a wrong table, is repaired, and the repaired file is what is kept:
+whoever looks at it later sees what the checks saw. What readers may mend in different ways is refused.
 """
 
 import re
@@ -12,7 +13,7 @@ from zipfile import is_zipfile
 
 import pikepdf
 
-from almoner.platform.files.uploads.verdicts import FileRefused
+from almoner.platform.files.uploads.verdicts import MOST_KEPT_BYTES, OTHER_FILES, FileRefused
 
 MOST_PAGES: Final = 200
 MOST_UNPACKED: Final = 50 * 1024 * 1024
@@ -21,6 +22,13 @@ MOST_OBJECTS: Final = 200_000
 _BEGINNING: Final = re.compile(rb"%PDF-[12]\.\d[\s%]")
 _END: Final = b"%%EOF"
 _DAMAGED: Final = "is no undamaged PDF (printing it into a new one helps)"
+_BLANKS: Final = b"\x00\t\r\n "
+_REPAIRABLE: Final = re.compile(
+    r"file is damaged|repairing|reconstruct|recover|can't find startxref|xref not found|expected endobj|expected n |"
+    r"treating as|missing endstream|stream keyword|expected endstream|trailing|can't find PDF header|reported number",
+    re.IGNORECASE,
+)
+"""Warnings of what is lost in no reading: a table, lengths, ends."""
 _HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: there is one reading only
 _STEP: Final = 1024 * 1024
 _ACTIONS: Final = {
@@ -59,37 +67,70 @@ _DECODED: Final = ("/LZWDecode", "/LZW", "/RunLengthDecode", "/RL", "/ASCII85Dec
 _PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF", "/JBIG2Decode")
 
 
-def inspect_pdf(content: bytes) -> list[str]:
-    """What the PDF may do beside showing its pages, as flags. Raises Refused, and whatever the parser raises."""
-    if not _BEGINNING.match(content):
-        raise FileRefused(_DAMAGED)
+def inspect_pdf(content: bytes) -> tuple[list[str], bytes | None]:
+    """What the PDF may do beside showing its pages, as flags, and the repaired file where it had to be.
+
+    Raises FileRefused, and whatever the parser raises.
+    """
+    if len(content) > MOST_KEPT_BYTES:
+        raise FileRefused(f"is a PDF of more than {MOST_KEPT_BYTES:,} bytes", "large")
     _, end, tail = content.rpartition(_END)
-    if not end or tail.strip(b"\x00\t\r\n "):
-        raise FileRefused(_DAMAGED + ": something follows its end, or the end is missing")
+    if end and (OTHER_FILES.match(tail.strip(_BLANKS)) or is_zipfile(BytesIO(tail))):
+        raise FileRefused("is a PDF with another file behind it")
     if is_zipfile(BytesIO(content)):
         raise FileRefused("is an archive as well as a PDF")
+    whole = _BEGINNING.match(content) is not None and end and not tail.strip(_BLANKS)
     try:
-        with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
-            flags = _walk(opened)
-            if any(not str(warning).endswith(_HARMLESS) for warning in opened.get_warnings()):
-                raise FileRefused(_DAMAGED)
-            return flags
+        if whole and (flags := _read_undamaged(content)) is not None:
+            return flags, None
+        return _repair(content)
     except pikepdf.PasswordError:
-        raise FileRefused("is encrypted") from None
+        raise FileRefused("needs a password to be opened", "encrypted") from None
     except (pikepdf.PdfError, pikepdf.DataDecodingError) as error:
         raise FileRefused(_DAMAGED) from error
 
 
+def _read_undamaged(content: bytes) -> list[str] | None:
+    """The flags; None where the table of the file is damaged, so that its reader would have to mend it."""
+    try:
+        with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
+            flags = _walk(opened)
+            return None if any(not str(warning).endswith(_HARMLESS) for warning in opened.get_warnings()) else flags
+    except pikepdf.PasswordError:
+        raise
+    except (pikepdf.PdfError, pikepdf.DataDecodingError):
+        return None
+
+
+def _repair(content: bytes) -> tuple[list[str], bytes]:
+    """A new file of what every reader finds in a damaged one, by its objects; there is one reading of it from then on.
+
+    Raises FileRefused where its trailer is lost, or objects are: then readers differ in what they show.
+    """
+    start = content.find(b"%PDF-")
+    if not _BEGINNING.match(content, start) or not re.search(rb"\btrailer\b|/Type\s*/XRef\b", content):
+        raise FileRefused(_DAMAGED)
+    with pikepdf.open(BytesIO(content[start:]), attempt_recovery=True, suppress_warnings=True) as opened:
+        flags = _walk(opened)
+        if any(not _REPAIRABLE.search(str(warning)) for warning in opened.get_warnings()):
+            raise FileRefused(_DAMAGED)
+        written = BytesIO()
+        opened.save(written, encryption=False)
+    if written.tell() > MOST_KEPT_BYTES:
+        raise FileRefused("is larger than it may be once it is repaired", "large")
+    with pikepdf.open(BytesIO(written.getvalue()), attempt_recovery=False, suppress_warnings=True) as repaired:
+        flags = _walk(repaired)
+    return ["pdf_repaired", *flags], written.getvalue()
+
+
 def _walk(opened: pikepdf.Pdf) -> list[str]:
-    if opened.is_encrypted:
-        raise FileRefused("is encrypted")
     if not 1 <= len(opened.pages) <= MOST_PAGES:
-        raise FileRefused(f"has no page, or more than {MOST_PAGES}")
+        raise FileRefused(f"has no page, or more than {MOST_PAGES}", "pages")
     flags: set[str] = set()
     left = MOST_UNPACKED
     objects = opened.objects
     if len(objects) > MOST_OBJECTS:
-        raise FileRefused(f"has more than {MOST_OBJECTS} objects")
+        raise FileRefused(f"has more than {MOST_OBJECTS} objects", "large")
     for found in (opened.trailer, *objects):
         if isinstance(found, pikepdf.Stream):
             left -= _unpacked_size(found, left)
@@ -146,7 +187,7 @@ def _unpacked_size(stream: pikepdf.Stream, most: int) -> int:
             raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
         if size > most:
-            raise FileRefused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked")
+            raise FileRefused(f"is larger than {MOST_UNPACKED} bytes once it is unpacked", "large")
         if name in _DECODED:
             break  # all that came after it was undone with it
     return size

@@ -3,6 +3,7 @@
 from typing import Final
 
 from almoner.kit.errors import BadRequest
+from almoner.platform.files.uploads.verdicts import Cause
 
 
 class TooManyFiles(BadRequest):
@@ -21,8 +22,14 @@ class MaxFileSize(BadRequest):
 
 
 class FiletypeNotSupported(BadRequest):
+    """``cause``: what is wrong with the file, for whoever can choose another."""
+
     code = "upload/filetype_not_supported"
-    message = "Files of this type are not accepted here"
+    message = "The file is not accepted here: see the reason"
+
+    def __init__(self, *reasons: str, cause: Cause = "type") -> None:
+        super().__init__(*reasons)
+        self.cause = cause
 
 
 class MultipartBoundaryNotFound(BadRequest):

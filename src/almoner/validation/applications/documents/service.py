@@ -11,6 +11,7 @@ puts it into the storage before the transaction is opened, and the handler gets 
 import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Final
 from uuid import UUID
@@ -29,9 +30,11 @@ SCAN: Final = "documents.scan"
 REMOVE: Final = "documents.remove"
 
 DOCUMENT: Final = UploadDeclaration(
-    "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "application/pdf"), stored=True
+    "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
 )
-"""A document: JPEG, PNG or PDF, at most 5,242,880 bytes (settled 8)."""
+"""A document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes (settled 8). A picture is kept as a JPEG or PNG."""
+PAGE_DOCUMENT: Final = replace(DOCUMENT, max_bytes=25 * 1024 * 1024)
+"""As pages take it, since telephones make larger pictures: what is kept of one is smaller (settled 11)."""
 
 _PURPOSE: Final = "document-link"
 

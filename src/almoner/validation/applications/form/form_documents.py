@@ -1,6 +1,6 @@
 """The step of the form where documents are handed in: one file at a time, each with its state, as often as needed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -20,6 +20,7 @@ from almoner.platform.files.uploads.problems import (
     MultipartBoundaryNotFound,
     TooManyFiles,
 )
+from almoner.platform.files.uploads.verdicts import Cause
 from almoner.platform.http import uploads
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import ReceivedUpload
@@ -45,13 +46,21 @@ from almoner.validation.applications.submission_documents.domain import Kind
 _MAX_DRAINED_BYTES: Final = 64 * 1024 * 1024
 """Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
 
+_CAUSES: Final[Mapping[Cause, str]] = {
+    "type": "apply.problem.file.type",
+    "damaged": "apply.problem.file.damaged",
+    "encrypted": "apply.problem.file.encrypted",
+    "pixels": "apply.problem.file.pixels",
+    "pages": "apply.problem.file.pages",
+    "large": "apply.problem.file.large",
+    "animation": "apply.problem.file.animation",
+}
 _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
     (DocumentCountExceeded, "apply.problem.file.many"),
     (DocumentSizeExceeded, "apply.problem.file.many"),
     (TooManyFiles, "apply.problem.file.one"),
     (MaxFileSize, "apply.problem.file.large"),
     (ContentTooLarge, "apply.problem.file.large"),
-    (FiletypeNotSupported, "apply.problem.file.type"),
     (FileIsMissing, "apply.problem.file.missing"),
     (RateExceeded, "apply.problem.file.later"),
 )
@@ -93,7 +102,10 @@ class FormDocumentPages(FormPagesBase):
             self.ensure_csrf(opened, uploaded.fields.get(CSRF_FIELD))
             kinds = view_models.document_kinds(opened.application.configuration)
             chosen = kind = document_kind_of(uploaded.fields.get("type", ""), kinds)
-            async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+            async with (
+                self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
+                self.db.write() as tx,
+            ):
                 invite = await invites.get_for_update(tx, ALL_PARTNERS, opened.id)
                 invite.ensure_open(tx.now)
                 assert isinstance(stored, StoredFile), "documents are stored"
@@ -169,6 +181,8 @@ def upload_problem_key(problem: Problem) -> str | None:
     """
     if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
         raise InvalidFormPost from problem
+    if isinstance(problem, FiletypeNotSupported):
+        return _CAUSES[problem.cause]
     return next((key for known, key in _PROBLEMS if isinstance(problem, known)), None)
 
 
@@ -176,7 +190,7 @@ async def receive_upload(request: Request) -> ReceivedUpload:
     """What a form uploads, or what is wrong with it; its body is read to the end."""
     body = _RequestBody(request.receive)
     try:
-        received = await uploads.receive_upload(body.receive, request.headers, documents.DOCUMENT)
+        received = await uploads.receive_upload(body.receive, request.headers, documents.PAGE_DOCUMENT)
     except ContentTooLarge as problem:
         received = ReceivedUpload(None, problem)
     await body.drain()

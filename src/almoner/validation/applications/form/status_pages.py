@@ -141,7 +141,10 @@ class StatusPages(StatusPagesBase):
             uploaded = received.get_uploaded_file()
             self.ensure_visit_csrf(seen, uploaded.fields.get(CSRF_FIELD))
             chosen = document_kind_of(uploaded.fields.get("type", ""), status.DOCUMENT_CHECKS)
-            async with self._intake.receive_file(None, uploaded, documents.DOCUMENT) as stored, self.db.write() as tx:
+            async with (
+                self._intake.receive_file(None, uploaded, documents.PAGE_DOCUMENT) as stored,
+                self.db.write() as tx,
+            ):
                 assert isinstance(stored, StoredFile), "documents are stored"
                 held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
                 if chosen not in status.checks_accepting_documents(held):

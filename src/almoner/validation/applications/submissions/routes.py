@@ -142,7 +142,7 @@ async def list_validation_submission_documents(
 async def create_validation_submission_document(
     call: ApiCall, body: ValidationSubmissionDocumentIn, upload: StoredFile
 ) -> ValidationSubmissionDocumentOut:
-    """Upload a document: JPEG, PNG or PDF, at most 5,242,880 bytes, of a submission, or of an open invite before it.
+    """Upload a document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes, of a submission or an open invite.
 
     A submission that was answered takes documents while an appeal is open, and no others. A publishable key uploads
     documents of open invites alone.
