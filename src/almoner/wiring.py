@@ -34,6 +34,7 @@ from almoner.giving.checkout.hosted_page.pages import TEMPLATES, DonationPages
 from almoner.giving.checkout.hosted_page.ports import Checkout
 from almoner.giving.checkout.hosted_page.transfer_pages import TransferPages
 from almoner.giving.checkout.sessions.routes import routes as donation_sessions
+from almoner.giving.checkout.sessions.routes import session_creation_routes
 from almoner.giving.checkout.users.routes import routes as users
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.routes import routes as disbursements
@@ -305,6 +306,11 @@ def _form_pages(
     ]
 
 
+def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: EventWaiters) -> list[Routes]:
+    payable = None if work is None else work.provider.currencies
+    return [*ROUTES, event_routes(waiters), session_creation_routes(payable), refund_routes(rules)]
+
+
 def _sandbox_routes(
     settings: Settings, work: PaymentContext | None, rules: DisbursementRules, clock: SandboxClock
 ) -> list[Routes]:
@@ -438,7 +444,6 @@ async def build_services(
     intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
     pages += _validation_pages(db, catalogues, intake, limiter, blobs)
     tools = _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
-    routes = [*ROUTES, event_routes(waiters), refund_routes(rules), *tools]
     return Services(
         settings,
         clock,
@@ -456,7 +461,7 @@ async def build_services(
         waiters,
         provider,
         provider_app,
-        routes=routes,
+        routes=[*_api_routes(work, rules, waiters), *tools],
         pages=pages,
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,

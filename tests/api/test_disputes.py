@@ -26,6 +26,7 @@ from tests.support.giving import Giving
 from tests.support.payouts import gift, payouts, refused, run, settled, simulate, verified
 from tests.support.service import Service
 
+DISPUTED = ["donation.disputed", "donation.dispute_closed"]
 PAID = [*donors.PAID, "donation.settled"]
 MOVES = "donation/invalid_state"
 
@@ -42,7 +43,8 @@ async def test_a_disputed_gift_leaves_its_bucket_and_comes_back_when_it_is_won(s
     await settled(service, api, nonprofit, amount=1000, currencyCode="SEK")
     assert await bucket(service, api) == [10_725]
     open_ = await simulate(api, one["id"], "dispute")
-    assert open_ == one, "partners are told nothing while nothing is decided"
+    assert (open_["disputeStatus"], open_["disputedAt"] is None) == ("open", False)
+    assert {**open_, "disputedAt": None, "disputeStatus": None} == one, "nothing else changes while nothing is decided"
     assert await bucket(service, api) == [975]
     assert await books.owed(service, nonprofit, "SEK") == 10_725
     assert await books.disputed(service, "SEK") == 10_000
@@ -50,14 +52,15 @@ async def test_a_disputed_gift_leaves_its_bucket_and_comes_back_when_it_is_won(s
     for action, body in (("reassign", {"organisationId": other}), ("disburse", {}), ("dispute", {})):
         assert (await refused(api, one["id"], action, **body))[0] == MOVES
     assert (await api.post(f"/v1/donations/{one['id']}/refund", {})).json()["error"]["code"] == MOVES
-    assert await simulate(api, one["id"], "dispute", outcome="won") == one
+    won = await simulate(api, one["id"], "dispute", outcome="won")
+    assert won == {**one, "disputedAt": open_["disputedAt"], "disputeStatus": "won"}
     assert await books.disputed(service, "SEK") == 0
     assert await bucket(service, api) == [10_725]
     await verified(service, api, nonprofit)
     await service.drain()
     await run(service)
     assert (await gift(api, one))["status"] == "DISBURSED"
-    assert await support.events_of(service, one) == [*PAID, "donation.disbursed"]
+    assert await support.events_of(service, one) == [*PAID, *DISPUTED, "donation.disbursed"]
     assert await books.balanced(service)
 
 
@@ -72,10 +75,10 @@ async def test_a_lost_one_counts_as_refunded_and_the_fee_is_ours(service: Servic
     assert await books.owed(service, nonprofit, "NOK") == 0
     assert await books.disputed(service, "NOK") == 0
     assert await books.fees(service, "NOK") - fees == 250
-    assert await support.events_of(service, one) == [*PAID, "donation.refunded"]
+    assert await support.events_of(service, one) == [*PAID, *DISPUTED, "donation.refunded"]
     for _ in range(2):
         assert (await refused(api, one["id"], "dispute", outcome="won"))[0] == MOVES
-    assert await support.events_of(service, one) == [*PAID, "donation.refunded"]
+    assert await support.events_of(service, one) == [*PAID, *DISPUTED, "donation.refunded"]
     assert await books.balanced(service)
 
 
@@ -101,6 +104,7 @@ async def test_a_gift_that_was_paid_out_is_our_loss_until_the_payout_comes_back(
     assert await support.events_of(service, one) == [
         *PAID,
         "donation.disbursed",
+        *DISPUTED,
         "donation.refunded",
         "donation.payout_returned",
     ]
@@ -186,7 +190,7 @@ async def test_m4_notices_in_any_order_any_number_of_times_have_one_effect(paid:
         for _ in range(3):
             assert (await paid.notify(payment, kind)).status_code == 204
     assert await states(paid) == [("lost", 4000, 0)]
-    assert await events(paid) == ["donation.refunded"]
+    assert await events(paid) == ["donation.disputed", "donation.dispute_closed", "donation.refunded"]
     assert await books.disputed(paid.service, "USD", "fake") == before
 
 
@@ -197,7 +201,7 @@ async def test_m4_a_dispute_heard_of_before_its_payment_brings_the_payment_along
     giving.provider.pay_with_card(payment)
     giving.provider.open_dispute(payment, service.clock.now())
     assert (await giving.notify(payment, "dispute.opened")).status_code == 204
-    assert await giving.events() == donors.PAID
+    assert await giving.events() == [*donors.PAID, "donation.disputed"]
     assert await states(giving) == [("open", 2500, None)]
 
 
@@ -237,7 +241,10 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
         (found,) = [one for one in await disputes.list_newest(tx, ["open"], 100) if one.provider_payment == payment]
         ended = await disputes.record_outcome(tx, found.id, decided, DisbursementRules())
     assert (ended.status, ended.decided_by, ended.note) == (outcome, "operator_1", "a letter of the bank")
-    assert await events(paid) == (["donation.refunded"] if outcome == "lost" else [])
+    refunded = ["donation.refunded"] if outcome == "lost" else []
+    assert await events(paid) == ["donation.disputed", "donation.dispute_closed", *refunded]
+    (donation,) = await paid.donations()
+    assert (donation["disputeStatus"], donation["disputedAt"] is None) == (outcome, False)
     for again in ("won", "lost"):
         async with paid.service.db.write() as tx:
             with pytest.raises(DisputeError):

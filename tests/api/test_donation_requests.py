@@ -104,7 +104,10 @@ async def test_the_run_comes_by_itself_after_the_period(service: Service, api: C
     await service.drain()
     [request] = await requests(api)
     assert request["dueAt"][:10] > request["createdAt"][:10]
-    assert await events_of(service, (await donations_of(api, request))[0]) == ["donation.created"]
+    assert await events_of(service, (await donations_of(api, request))[0]) == [
+        "donation.created",
+        "donation.payment_requested",
+    ]
 
 
 async def test_too_little_waits_for_the_next_period(service: Service, api: Client, tenant: Tenant) -> None:
@@ -153,13 +156,13 @@ async def test_each_move_is_told_once_with_the_record_as_it_is(service: Service,
     await paid(service, request, 1000, "TX-TOLD")
     await service.drain()
     [donation] = await donations_of(api, request)
-    kinds = ["donation.created", "donation.payment_successful", "donation.settled"]
+    kinds = ["donation.created", "donation.payment_requested", "donation.payment_successful", "donation.settled"]
     assert await events_of(service, donation) == kinds
     reported = data(
         await api.get("/v1/events", pageSize=20)
     )  # the nonprofit's verification begins with its first money
     listed = [one for one in reported if one["eventType"].startswith("donation.")][:2]
-    assert [one["eventType"] for one in listed] == kinds[:0:-1]
+    assert [one["eventType"] for one in listed] == kinds[:1:-1]
     assert [one["eventData"] for one in listed] == [donation] * 2
 
 

@@ -17,7 +17,7 @@ WRITERS = 8
 MOVES = {
     "hosted REQUESTED_PAYMENT>RECEIVED_PAYMENT": ("donation.payment_successful", "donation.hosted.payment_received"),
     "hosted REQUESTED_PAYMENT>CANCELLED": ("donation.cancelled",),
-    "direct ACTIVE>REQUESTED_PAYMENT": (),
+    "direct ACTIVE>REQUESTED_PAYMENT": ("donation.payment_requested",),
     "direct ACTIVE>CANCELLED": ("donation.cancelled",),
     "direct REQUESTED_PAYMENT>RECEIVED_PAYMENT": ("donation.payment_successful",),
     "hosted RECEIVED_PAYMENT>DISBURSED": ("donation.disbursed",),
@@ -106,12 +106,15 @@ async def check_events(world: World) -> None:
             "select count(*) as made, count(settled_at) as settled, (select count(*) from reassignment) as reassigned, "
             "(select count(*) from returned_disbursement_donation) as returned, "
             "(select count(*) from refund where status = 'sent') as sent, "
-            "(select count(*) from dispute where status = 'lost' and donation_id is not null) as lost from donation"
+            "(select count(*) from dispute where status = 'lost' and donation_id is not null) as lost, "
+            "(select count(*) from dispute where status <> 'open' and donation_id is not null) as closed, "
+            "(select count(*) from dispute where donation_id is not null) as disputed from donation"
         )
     assert also is not None
     expected = Counter({"donation.created": also["made"], "donation.settled": also["settled"]})
     expected.update({"donation.reassigned": also["reassigned"], "donation.payout_returned": also["returned"]})
     expected["donation.refunded"] = also["sent"] + also["lost"]
+    expected.update({"donation.disputed": also["disputed"], "donation.dispute_closed": also["closed"]})
     for row in moves:
         expected.update(dict.fromkeys(MOVES[row["move"]], row["count"]))
     assert {row["type"]: row["count"] for row in events} == {kind: n for kind, n in expected.items() if n}

@@ -50,7 +50,8 @@ DOMAIN_CODES = {
     "wrong_partner_currency cannot_accept_donations invalid_metadata cannot_edit_organisation_invalid_donation_type",
     "donation_request": "invalid_state",
     "gift_aid": "user_not_found",
-    "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations invalid_state",
+    "donation_session": "organisation_not_found user_not_found invalid_metadata cannot_accept_donations cannot_be_paid "
+    "invalid_state",
     "user": "organisation_not_found",
     "monetary_donation_verification": "organisation_not_found invalid_metadata invalid_state",
     "validation_request": "registry_not_found invalid_registry_id invalid_state",

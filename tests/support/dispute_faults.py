@@ -44,8 +44,15 @@ def of_disputes() -> Iterator[Fault]:
     yield Fault(
         "disputes.clearing_closes", "update ledger_account set debits_minor = debits_minor + 1 where kind = 'disputed'"
     )
-    yield Fault("disputes.gifts_follow", "update donation set disputed_at = null where disputed_at is not null")
-    yield Fault("disputes.gifts_follow", f"update donation set disputed_at = {OLD} where disbursement_id is not null")
+    yield Fault(
+        "disputes.gifts_follow",
+        "update donation set disputed_at = null, dispute_status = 'won' where disputed_at is not null",
+    )
+    yield Fault(
+        "disputes.gifts_follow",
+        f"update donation set disputed_at = {OLD}, last_disputed_at = {OLD}, dispute_status = 'open' "
+        "where disbursement_id is not null",
+    )
     for column in ("refunded_minor", "withdrawn_minor"):
         yield Fault("disputes.gifts_add_up", f"update donation set {column} = {column} - 1 where {column} > 0")
     yield Fault("disputes.are_decided", f"update dispute set opened_at = {OLD} where id = {OPEN}")

@@ -96,7 +96,11 @@ class Giving:
         return str(data(await self.api.get(f"/v1/donation-sessions/{self.session['id']}"))["status"])
 
     async def events(self) -> list[str]:
-        """The types of the partner's events, in the order in which they were written."""
+        """The types of the partner's events of donations, in the order in which they were written."""
+        return [one for one in await self.all_events() if one.startswith("donation.")]
+
+    async def all_events(self) -> list[str]:
+        """The types of all of the partner's events."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
                 "select type from event join donation_session s using (partner_id) where s.id = $1 order by n",

@@ -133,6 +133,7 @@ end;
 -- cover_minor: the part of the amount that the donor added to cover the fee.
 -- withdrawn_minor: what goes back, by pending and sent refunds and by dispute debits.
 -- refunded_minor: what is back with the payer. disputed_at: since when the donor's bank claims it back.
+-- last_disputed_at, dispute_status: when it was disputed last, and how that stands or ended; kept after the dispute.
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
 -- confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24 hours
 -- (settled 5).
@@ -174,6 +175,8 @@ create table donation (
     refunded_at timestamptz,
     disputed_at timestamptz,
     confirmed_at timestamptz,
+    last_disputed_at timestamptz,
+    dispute_status text check (dispute_status in ('open', 'won', 'lost')),
     unique (id, session_id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
@@ -212,6 +215,10 @@ create table donation (
         and (refunded_minor = 0 or status in ('RECEIVED_PAYMENT', 'DISBURSED'))
     ),
     constraint donation_partner_id_id_key unique (partner_id, id) include (created_at),
+    constraint donation_dispute check (
+        (last_disputed_at is null) = (dispute_status is null)
+        and (disputed_at is not null) = coalesce(dispute_status = 'open', false)
+    ),
     constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
     constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);

@@ -250,6 +250,11 @@ begin
         disputed_at = case when new.status = 'open' then coalesce(disputed_at, new.received_at)
             when exists (select from dispute d where d.donation_id = new.donation_id and d.status = 'open')
             then disputed_at end,
+        last_disputed_at = case when new.status = 'open' and disputed_at is null then new.received_at
+            else last_disputed_at end,
+        dispute_status = case
+            when exists (select from dispute d where d.donation_id = new.donation_id and d.status = 'open') then 'open'
+            else new.status end,
         refunded_minor = refunded_minor + case new.status when 'lost' then new.amount_minor else 0 end,
         refunded_at = case new.status when 'lost' then new.decided_at else refunded_at end,
         withdrawn_minor = withdrawn_minor

@@ -53,12 +53,29 @@ _DECLARED: Final = (
         "the donor's payment for a donation made on the hosted page is received",
     ),
     EventType("donation.payment_successful", "donation", "the payment of a donation is completed and verified"),
+    EventType("donation.payment_requested", "donation", "a donation request asks for the money of a direct donation"),
     EventType("donation.settled", "donation", "the money of a donation is received and reconciled"),
     EventType("donation.disbursed", "donation", "the money of a donation is transferred to the nonprofit"),
     EventType("donation.cancelled", "donation", "a donation ends unpaid, by the donor or by the service"),
     EventType("donation.reassigned", "donation", "a donation is given to another organisation"),
     EventType("donation.refunded", "donation", "a donation is paid back, whole or in part"),
+    EventType("donation.disputed", "donation", "the donor's bank claims the payment of a donation back"),
+    EventType(
+        "donation.dispute_closed", "donation", "a dispute of a donation is won or lost; disputeStatus tells which"
+    ),
     EventType("donation.payout_returned", "donation", "the bank returns the payout of a donation"),
+    EventType("donation_session.completed", "donation_session", "a donation completes a session"),
+    EventType("donation_session.expired", "donation_session", "a session ends without a donation"),
+    EventType(
+        "donation_request.created", "donation_request", "a donation request is complete and waits for your transfer"
+    ),
+    EventType("donation_request.updated", "donation_request", "a transfer is received for a donation request"),
+    EventType("disbursement.created", "disbursement", "a disbursement gets its first donation"),
+    EventType(
+        "disbursement.updated", "disbursement", "the amount, the status or the waiting reason of a disbursement changes"
+    ),
+    EventType("validation_invite.completed", "validation_invite", "a submission is made with an invite"),
+    EventType("validation_invite.expired", "validation_invite", "an invite ends unused"),
     EventType(
         "monetary_donation_verification.received",
         "monetary_donation_verification",

@@ -19,7 +19,7 @@ from almoner.giving.accounting.ledger.domain import LedgerTransfer
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.donations import service as donations
-from almoner.giving.checkout.donations.domain import REFUNDED, Donation
+from almoner.giving.checkout.donations.domain import DISPUTE_CLOSED, DISPUTED, REFUNDED, Donation
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderDispute
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -278,6 +278,8 @@ async def _record_opened(
         note=None,
     )
     await store.insert(tx, ALL_PARTNERS, dispute)
+    if isinstance(subject, _DisputedDonation):
+        await donations.emit_event(tx, DISPUTED, await donations.get(tx, ALL_PARTNERS, subject.donation.id))
     tx.after_commit(lambda: _log.error("dispute_opened", **reported))
     return dispute
 
@@ -297,7 +299,7 @@ async def _record_won(
     tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
     await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
-    await _release_donation(tx, gift)
+    await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, gift))
     return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
 
@@ -314,6 +316,7 @@ async def _record_lost(
         tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed)
     )
     refunded = await _release_donation(tx, gift)
+    await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
     return ledger_domain.dispute_lost_transfers(
         dispute.id, dispute.provider, donation.organisation_id, of_gift, absorbed

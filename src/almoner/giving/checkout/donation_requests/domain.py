@@ -23,6 +23,8 @@ DONATION_REQUEST: Final = Lifecycle(
 REQUEST_PAYMENT: Final = Lifecycle(
     "request_payment", {"booked": frozenset(), "held": frozenset({"returned", "applied"})}
 )
+CREATED: Final = "donation_request.created"
+UPDATED: Final = "donation_request.updated"
 DonationRequestStatus = Literal["OPEN", "PARTLY_PAID", "PAID"]
 RequestPaymentStatus = Literal["booked", "held", "returned", "applied"]
 MAX_BANK_REFERENCE: Final = 140

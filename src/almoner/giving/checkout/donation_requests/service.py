@@ -33,6 +33,7 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 
 BATCH: Final = 1000
@@ -111,6 +112,7 @@ async def fill_request(
     await store.update_donation_totals(tx, filled)
     if not filled.collecting:
         await _notify_partner(tx, account, filled)
+        await outbox.emit(tx, partner.id, domain.CREATED, schemas.donation_request_out(tx, filled))
     return filled, more
 
 
@@ -153,10 +155,17 @@ async def receive_payment(
     transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
         paid = held.paid_minor + applied
-        await store.record_paid_amount(tx, held, paid, domain.request_status_of(paid, held.money.minor))
+        await _record_paid_amount(tx, held, paid)
         transfers += await _allocate(tx, replace(held, paid_minor=paid))
     ledger.post_at_commit(tx, transfers)
     return made
+
+
+async def _record_paid_amount(tx: Tx, held: DonationRequest, paid_minor: int) -> None:
+    status = domain.request_status_of(paid_minor, held.money.minor)
+    await store.record_paid_amount(tx, held, paid_minor, status)
+    paid = replace(held, paid_minor=paid_minor, status=status)
+    await outbox.emit(tx, held.partner_id, domain.UPDATED, schemas.donation_request_out(tx, paid))
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
@@ -240,7 +249,7 @@ async def apply_overpayment(
         raise LookupError(f"what was over of {held.id} was applied before")
     transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
-    await store.record_paid_amount(tx, target, paid, domain.request_status_of(paid, target.money.minor))
+    await _record_paid_amount(tx, target, paid)
     ledger.post_at_commit(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
     return replace(held, status="applied"), part
 

@@ -25,6 +25,7 @@ DONATION: Final = Lifecycle(
     },
 )
 DonationType = Literal["direct", "hosted"]
+DonationDisputeStatus = Literal["open", "won", "lost"]
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
 ERASED_AFTER: Final = timedelta(days=30)
@@ -36,6 +37,9 @@ PAYMENT_SUCCESSFUL: Final = "donation.payment_successful"
 CANCELLED: Final = "donation.cancelled"
 SETTLED: Final = "donation.settled"
 DISBURSED: Final = "donation.disbursed"
+PAYMENT_REQUESTED: Final = "donation.payment_requested"
+DISPUTED: Final = "donation.disputed"
+DISPUTE_CLOSED: Final = "donation.dispute_closed"
 PAYOUT_RETURNED: Final = "donation.payout_returned"
 REASSIGNED: Final = "donation.reassigned"
 REFUNDED: Final = "donation.refunded"
@@ -134,6 +138,7 @@ class Donation:
 
     ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
     ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
+    ``last_disputed_at``, ``dispute_status``: of the last dispute, also after its end.
     ``donor_shown``: the partner's answers name the donor. ``confirmed_at``: since when a transfer is under way.
     """
 
@@ -168,6 +173,8 @@ class Donation:
     refunded: RefundedAmount | None = None
     disputed_at: datetime | None = None
     confirmed_at: datetime | None = None
+    last_disputed_at: datetime | None = None
+    dispute_status: DonationDisputeStatus | None = None
 
     @property
     def left(self) -> Money:

@@ -7,7 +7,13 @@ import msgspec
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from almoner.giving.checkout.donations.domain import Donation, DonationFilters, DonationStatus, DonationType
+from almoner.giving.checkout.donations.domain import (
+    Donation,
+    DonationDisputeStatus,
+    DonationFilters,
+    DonationStatus,
+    DonationType,
+)
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.ids import Ids
@@ -170,6 +176,13 @@ class DonationOut(ResponseRecord, object_name="donation"):
     reassigned_from_organisation_id: str | None
     refunded_at: str | None
     refunded_amount: int | None
+    disputed_at: Annotated[
+        str | None, msgspec.Meta(description="When the donor's bank last claimed the payment back. Kept afterwards.")
+    ]
+    dispute_status: Annotated[
+        DonationDisputeStatus | None,
+        msgspec.Meta(description="How that dispute stands: `lost` means that the donor has the money back."),
+    ]
 
 
 _ONE_OFF = DonationSubscriptionOut(initial=True)
@@ -207,4 +220,6 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         reassigned_from_organisation_id=ids.text_or_none("organisation", donation.reassigned_from),
         refunded_at=iso_timestamp(refunded.at) if refunded else None,
         refunded_amount=refunded.money.minor if refunded else None,
+        disputed_at=iso_timestamp_or_none(donation.last_disputed_at),
+        dispute_status=donation.dispute_status,
     )

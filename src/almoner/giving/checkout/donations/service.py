@@ -382,10 +382,9 @@ async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, Money, bool]:
     """Put direct donations into a request that the caller holds: how many, what they come to, whether it is full."""
-    count, minor, is_full = await store_requests.add_to_request(
-        tx, partner, currency, cutoff_at, request_id, limit, room
-    )
-    return count, Money(minor, currency), is_full
+    asked, is_full = await store_requests.add_to_request(tx, partner, currency, cutoff_at, request_id, limit, room)
+    await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
+    return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
 
 
 async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:

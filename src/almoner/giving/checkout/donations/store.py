@@ -17,7 +17,8 @@ BASE_COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
-    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at"
+    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
+    "last_disputed_at, dispute_status"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -28,10 +29,12 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, shown = row[29:35]
+    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status, shown = row[
+        29:37
+    ]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
-    values += [withdrawn, refunded, disputed_at, confirmed_at]
+    values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status]
     return Donation(*values)
 
 

@@ -48,7 +48,7 @@ async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cuto
     return int(await tx.fetchval(SUM_UNINVOICED, partner.id, currency, cutoff_at))
 
 
-ADD_TO_REQUEST: Final = """
+ADD_TO_REQUEST: Final = f"""
 with oldest as (
     select id, amount_minor from donation
     where partner_id = $1 and currency = $2 and status = 'ACTIVE' and created_at < $3
@@ -57,23 +57,22 @@ with oldest as (
     select id from (select id, sum(amount_minor) over (order by id) as up_to from oldest) running where up_to <= $7
 ), asked as (
     update donation d set status = 'REQUESTED_PAYMENT', request_id = $4, status_changed_at = $6
-    from chosen where d.id = chosen.id and d.status = 'ACTIVE' returning d.amount_minor
+    from chosen where d.id = chosen.id and d.status = 'ACTIVE' returning {_RETURNED}
 )
-select count(*)::int as donations, coalesce(sum(amount_minor), 0)::bigint as minor,
-       count(*) < (select count(*) from oldest) as is_full
-from asked
+select asked.*, seen.donations from (select count(*)::int as donations from oldest) seen left join asked on true
 """
 
 
 async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
-) -> tuple[int, int, bool]:
+) -> tuple[list[Donation], bool]:
     """Put the oldest donations into a request that the caller holds, as many as come to no more than ``room``.
 
-    How many, their sum in minor units, and whether the next one is too much for this request.
+    Those, and whether the next one is too much for this request.
     """
-    row = await tx.fetchrow(ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
-    return (row["donations"], row["minor"], row["is_full"]) if row else (0, 0, False)
+    rows = await tx.fetch(ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, room)
+    asked = sorted((donation_of(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)
+    return asked, len(asked) < rows[0]["donations"]
 
 
 LOCK_UNPAID: Final = """

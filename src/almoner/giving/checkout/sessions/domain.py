@@ -1,7 +1,7 @@
 """Donation sessions: their states, expiry and rules (spec 2.7, 3.1; settled 4 and 5)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -18,6 +18,8 @@ SESSION: Final = Lifecycle(
         "expired": frozenset({"completed"}),  # settled 5: an attempt under way at expiry may finish within the grace
     },
 )
+COMPLETED: Final = "donation_session.completed"
+EXPIRED: Final = "donation_session.expired"
 SessionStatus = Literal["open", "completed", "expired"]
 _ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
@@ -44,6 +46,22 @@ class InvalidMetadata(BadRequest):
 class CannotAcceptDonations(BadRequest):
     code = "donation_session/cannot_accept_donations"
     message = "This organisation cannot accept donations: they go to nonprofits that their register lists as active"
+
+
+class CannotBePaid(BadRequest):
+    code = "donation_session/cannot_be_paid"
+    message = "Nobody could pay for this session"
+
+
+def ensure_payable(currency: str | None, payable: Collection[str] | None) -> None:
+    """Refuse a session that no donor could pay for. ``payable``: the currencies taken, None without a provider.
+
+    Raises CannotBePaid.
+    """
+    if payable is None:
+        raise CannotBePaid("no payment provider is set up here: the operator sets ALMONER_STRIPE_SECRET_KEY")
+    if currency is not None and currency not in payable:
+        raise CannotBePaid(f"the payment provider takes no payments in {currency}")
 
 
 class InvalidState(BadRequest):

@@ -1,11 +1,13 @@
 """Endpoints of donation sessions (spec 4.8; settled 8)."""
 
+from collections.abc import Collection
 from typing import Annotated
 from uuid import UUID
 
-from almoner.giving.checkout.sessions import service
+from almoner.giving.checkout.sessions import domain, service
 from almoner.giving.checkout.sessions.domain import (
     CannotAcceptDonations,
+    CannotBePaid,
     InvalidMetadata,
     OrganisationNotFound,
     UserNotFound,
@@ -35,23 +37,30 @@ async def list_donation_sessions(call: ApiCall, query: DonationSessionsQuery) ->
     return call.list_response(page, rows, total, lambda row: session_out(call.tx, row), lambda row: (row.id.bytes,))
 
 
-@routes.post(
-    "/v1/donation-sessions",
-    key=SECRET,
-    scope="donation_sessions:write",
-    tx="single",
-    errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations),
-)
-async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
-    """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
-    change = service.DonationSessionRequest(
-        body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
-    )
-    assert call.claim is not None, "every POST with a key has a claim"
-    return await service.create(call.tx, call.claim, call.entry_context, change)
-
-
 @routes.get("/v1/donation-sessions/{id}", key=SECRET, scope="donation_sessions:read")
 async def get_donation_session(call: ApiCall, id: SessionId) -> DonationSessionOut:
     """Retrieve a donation session."""
     return session_out(call.tx, await service.get(call.tx, call.partner, id))
+
+
+def session_creation_routes(payable: Collection[str] | None) -> Routes:
+    """The endpoint that makes sessions. ``payable``: the currencies that donors can pay in here, None without a way."""
+    creating = Routes("Donation sessions", moves_money=True)
+
+    @creating.post(
+        "/v1/donation-sessions",
+        key=SECRET,
+        scope="donation_sessions:write",
+        tx="single",
+        errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, CannotBePaid),
+    )
+    async def create_donation_session(call: ApiCall, body: DonationSessionIn) -> DonationSessionOut:
+        """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
+        domain.ensure_payable(body.currency, payable)
+        change = service.DonationSessionRequest(
+            body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
+        )
+        assert call.claim is not None, "every POST with a key has a claim"
+        return await service.create(call.tx, call.claim, call.entry_context, change)
+
+    return creating

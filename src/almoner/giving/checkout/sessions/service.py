@@ -1,7 +1,7 @@
 """What can be done with donation sessions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Final
@@ -18,6 +18,7 @@ from almoner.nonprofits.countries.domain import COUNTRIES
 from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
 from almoner.platform.audit.log import EntryContext
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.http.wire import encode_envelope
@@ -155,6 +156,8 @@ async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """A donation was made with the session, which the caller has locked."""
     if not await store.complete(tx, ALL_PARTNERS, session.id, donation_id):
         raise domain.SessionCompleted
+    completed = replace(session, stored_status="completed", donation_id=donation_id)
+    await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_out(tx, completed))
 
 
 async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
@@ -167,7 +170,11 @@ async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUI
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    return await store.expire_due(tx, ALL_PARTNERS, limit)
+    expired = await store.expire_due(tx, ALL_PARTNERS, limit)
+    if expired:
+        records = [(one.partner_id, schemas.session_out(tx, one)) for one in expired]
+        await outbox.emit_events(tx, domain.EXPIRED, records)
+    return len(expired)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:

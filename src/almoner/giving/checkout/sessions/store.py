@@ -159,23 +159,21 @@ async def replace_donation(tx: Tx, _scope: AllPartners, session_id: UUID, donati
     )
 
 
-async def expire_due(tx: Tx, _scope: AllPartners, limit: int) -> int:
+async def expire_due(tx: Tx, _scope: AllPartners, limit: int) -> list[DonationSession]:
     """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
-    return int(
-        await tx.fetchval(
-            """
-            with due as (
-                select id from donation_session where status = 'open' and expires_at <= $1
-                order by expires_at limit $2 for no key update skip locked
-            ), expired as (
-                update donation_session set status = 'expired', status_changed_at = $1
-                from due where donation_session.id = due.id returning 1
-            ) select count(*) from expired
-            """,
-            tx.now,
-            limit,
+    rows = await tx.fetch(
+        f"""
+        with due as (
+            select id as due_id from donation_session where status = 'open' and expires_at <= $1
+            order by expires_at limit $2 for no key update skip locked
         )
+        update donation_session set status = 'expired', status_changed_at = $1
+        from due where donation_session.id = due_id returning {_COLUMNS}
+        """,
+        tx.now,
+        limit,
     )
+    return sorted((_session(row) for row in rows), key=lambda session: session.id)
 
 
 async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:

@@ -13,6 +13,8 @@ from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
+CREATED: Final = "disbursement.created"
+UPDATED: Final = "disbursement.updated"
 DISBURSEMENT: Final = Lifecycle(
     "disbursement",
     {

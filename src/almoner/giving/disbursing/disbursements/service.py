@@ -38,6 +38,7 @@ from almoner.kit.money import MAX_MINOR, Money, MoneyError
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import NewJob
@@ -149,7 +150,24 @@ async def _update_batch(tx: Tx, held: Disbursement, money: Money, count: int, ru
     refilled = replace(held, money=money, donations=count, waiting_reason=reason, ready_at=ready_at)
     if refilled != held:
         await store.update_donation_totals(tx, refilled)
+        await _emit_changes(tx, held, refilled)
     return refilled
+
+
+async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> None:
+    """Tell the partner of what it can read; an empty bucket is nothing to it."""
+    record = build_api_record(tx, after)
+    if before.donations == 0:
+        await outbox.emit(tx, after.partner_id, domain.CREATED, record)
+    elif record != build_api_record(tx, before):
+        await outbox.emit(tx, after.partner_id, domain.UPDATED, record)
+
+
+async def _emit_status(tx: Tx, held: Disbursement) -> Disbursement:
+    """A payout as it is after its status has changed, of which the partner is told."""
+    changed = await get(tx, ALL_PARTNERS, held.id)
+    await outbox.emit(tx, changed.partner_id, domain.UPDATED, build_api_record(tx, changed))
+    return changed
 
 
 async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
@@ -198,7 +216,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
     ledger.post_at_commit(tx, ledger_domain.disbursement_sent_transfers(held.id, held.organisation_id, held.money))
     if await donations.has_unpaid_donations(tx, held.batch):  # more than it could hold
         await enqueue_batch_collection(tx, Partner(held.partner_id), held.organisation_id)
-    return await get(tx, ALL_PARTNERS, held.id)
+    return await _emit_status(tx, held)
 
 
 async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
@@ -240,7 +258,7 @@ async def confirm_paid(
         raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
     await _move_donations(tx, held.id, "PAID", limit)
     ledger.post_at_commit(tx, ledger_domain.disbursement_paid_transfers(held.id, held.organisation_id, held.money))
-    return await get(tx, ALL_PARTNERS, held.id)
+    return await _emit_status(tx, held)
 
 
 async def mark_returned(
@@ -265,7 +283,7 @@ async def mark_returned(
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_returned_transfers(held.id, held.organisation_id, held.money, was_paid=was_paid)
     )
-    return await get(tx, ALL_PARTNERS, held.id)
+    return await _emit_status(tx, held)
 
 
 async def hold_disbursements(

@@ -10,6 +10,8 @@ from almoner.kit.records import record
 from almoner.kit.states import Lifecycle
 
 INVITE: Final = Lifecycle("validation_invite", {"open": frozenset({"complete", "expired"})})  # settled 5
+COMPLETED: Final = "validation_invite.completed"
+EXPIRED: Final = "validation_invite.expired"
 InviteStatus = Literal["open", "complete", "expired"]
 LIFETIME: Final = timedelta(days=7)  # settled 4
 LANGUAGE: Final = "en-GB"  # settled 4

@@ -1,7 +1,7 @@
 """What can be done with validation invites."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -10,6 +10,7 @@ from almoner.access.partners import service as partners
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.outbound import addresses
@@ -121,11 +122,16 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
     """A submission was made with the invite, which the caller holds."""
     if not await store.mark_completed(tx, ALL_PARTNERS, invite.id):
         raise InviteInvalidState
+    completed = replace(invite, stored_status="complete")
+    await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_out(tx, completed))
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
-    return await store.record_expiries(tx, ALL_PARTNERS, limit)
+    expired = await store.record_expiries(tx, ALL_PARTNERS, limit)
+    if expired:
+        await outbox.emit_events(tx, domain.EXPIRED, [(one.partner_id, schemas.invite_out(tx, one)) for one in expired])
+    return len(expired)
 
 
 async def next_expiry_at(tx: Tx) -> datetime | None:

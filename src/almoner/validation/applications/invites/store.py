@@ -89,20 +89,20 @@ async def mark_completed(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
     )
 
 
-EXPIRE: Final = """
+EXPIRE: Final = f"""
 with due as (
-    select id from validation_invite where status = 'open' and expires_at <= $1
+    select id as due_id from validation_invite where status = 'open' and expires_at <= $1
     order by expires_at limit $2 for no key update skip locked
-), expired as (
-    update validation_invite set status = 'expired', status_changed_at = $1
-    from due where validation_invite.id = due.id returning 1
-) select count(*) from expired
+)
+update validation_invite set status = 'expired', status_changed_at = $1
+from due where validation_invite.id = due_id returning {_COLUMNS}
 """
 
 
-async def record_expiries(tx: Tx, _scope: AllPartners, limit: int) -> int:
+async def record_expiries(tx: Tx, _scope: AllPartners, limit: int) -> list[Invite]:
     """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
-    return int(await tx.fetchval(EXPIRE, tx.now, limit))
+    rows = await tx.fetch(EXPIRE, tx.now, limit)
+    return sorted((_invite(row) for row in rows), key=lambda invite: invite.id)
 
 
 async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
