@@ -12,7 +12,7 @@ _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
 
 def build_storage(settings: Settings) -> Storage:
     """The storage of documents, opened on first use. Raises ValueError for an address that is none."""
-    return LazyStorage(settings.documents_url, settings.documents_folder)
+    return LazyStorage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None)
 
 
 def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
@@ -51,5 +51,5 @@ async def check_storage(settings: Settings) -> str:
     """Write, read and remove a file: where. Raises what goes wrong."""
     from almoner.adapters.storage_objects import open_storage
 
-    await open_storage(settings.documents_url, settings.documents_folder).check()
+    await open_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None).check()
     return settings.documents_url or str(settings.documents_folder.absolute())

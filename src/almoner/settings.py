@@ -96,6 +96,11 @@ class Settings(BaseSettings):
         description="Where encrypted documents are stored: s3://bucket/prefix (gs, az), or a folder that all "
         "servers share. Default: `documents` in the data directory.",
     )
+    documents_endpoint: BaseUrl = Field(
+        "",
+        description="URL of an object store that is not that of the cloud provider, such as https://s3.internal:9000. "
+        "Only an http URL lets documents travel unencrypted (they are encrypted themselves).",
+    )
     scanner_url: Annotated[str | None, AfterValidator(settings_values.check_scanner_url)] = Field(
         None,
         description="URL of the ClamAV daemon: clamd://host:3310 or clamd:///path/to/socket. `none` disables scanning. "

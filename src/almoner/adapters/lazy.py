@@ -31,10 +31,11 @@ def build_stripe_provider(
 class LazyStorage:
     """The storage that a setting names (``storage_objects.open_storage``)."""
 
-    def __init__(self, url: str | None, folder: Path) -> None:
+    def __init__(self, url: str | None, folder: Path, endpoint: str | None = None) -> None:
         """Raises ValueError at once for the address of an object store that is none."""
         self._url = url
         self._folder = folder
+        self._endpoint = endpoint
         parts = urlsplit(url or "")
         self._marks: DeploymentMarks
         if parts.scheme in {"", "file"}:
@@ -46,7 +47,7 @@ class LazyStorage:
     def _storage(self) -> Storage:
         from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB
 
-        return open_storage(self._url, self._folder)
+        return open_storage(self._url, self._folder, self._endpoint)
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store a new blob, whole or not at all."""

@@ -109,7 +109,7 @@ class ObjectStorage:
     async def check(self) -> None:
         """Write, read and remove a file that is nobody's. Raises StorageUnavailable, or what the store says."""
         path = f"check/{uuid4()}"
-        with _translate_errors(path):
+        with _translate_errors():
             await obstore.put_async(self._store, path, b"almoner check")
             found = await obstore.get_async(self._store, path)
             content = bytes(await found.bytes_async())
@@ -124,8 +124,10 @@ class ObjectStorage:
             await obstore.delete_async(self._store, source)
 
 
-def open_storage(url: str | None, folder: Path) -> ObjectStorage:
+def open_storage(url: str | None, folder: Path, endpoint: str | None = None) -> ObjectStorage:
     """The storage that a setting names: ``s3://bucket/prefix`` and the like; else the folder.
+
+    ``endpoint``: where the object store is, if it is not the provider's own; by http only where it says so itself.
 
     Access to an object store is told to it in its own variables, such as AWS_ACCESS_KEY_ID or a role of the machine.
     Raises ValueError for an address that is none.
@@ -136,7 +138,10 @@ def open_storage(url: str | None, folder: Path) -> ObjectStorage:
         return ObjectStorage(LocalStore(place, automatic_cleanup=False, mkdir=True), place)
     assert url is not None
     try:
-        return ObjectStorage(from_url(url))
+        if not endpoint:
+            return ObjectStorage(from_url(url))
+        plain = endpoint.startswith("http://")
+        return ObjectStorage(from_url(url, endpoint=endpoint, client_options={"allow_http": plain}))
     except BaseError as error:
         raise ValueError(str(error)) from error
 
@@ -164,6 +169,8 @@ def _translate_errors(key: str = "") -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        if not key:  # what is written or listed cannot be missing: the bucket is
+            raise StorageUnavailable from error
         raise BlobMissing(key) from error
     except (BaseError, OSError) as error:
         raise StorageUnavailable from error
