@@ -32,9 +32,11 @@ from almoner.validation.requests.domain import (
     REJECTION_MESSAGES,
     REJECTION_REASONS,
     REVIEW_REASONS,
+    Evaluation,
     EvaluationStep,
     NonprofitDetails,
 )
+from almoner.validation.requests.review_handler import evidence_step
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -274,6 +276,15 @@ def test_of_whatever_is_told_the_ladder_accepts_only_what_passed(
 def test_facts_of_a_status_are_the_sources_own() -> None:
     reported = SourceReport("x", APRIL, ({"status": "Removed", "removed": "2020-01-01", "income": 7},))
     assert register_rules.status_facts_of(reported) == {"status": "Removed", "removed": "2020-01-01"}
+
+
+def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
+    for status, marked in ((RNA_BY_LAYOUT, {"x"}), (elsewhere({"position": "A"}), set())):
+        climbed = ladder.evaluate_rules(seen("RNA", legal_status=status), RULES)
+        made = Evaluation(UUID(int=3), "created", climbed.outcome, climbed.steps, climbed.agreement, 0.9, None, NOW)
+        assert made.unverified_sources == marked
+        shown = [evidence_step(step, made.unverified_sources).source for step in made.steps if step.source == "x"]
+        assert set(shown) == {"x (unverified)" if marked else "x"}
 
 
 def test_every_reason_has_a_sentence() -> None:

@@ -122,6 +122,13 @@ class Evaluation:
     evaluated_at: datetime
 
     @property
+    def unverified_sources(self) -> frozenset[str]:
+        """The sources whose readers have never met a real file: whatever they tell is shown as unverified."""
+        return frozenset(
+            step.source for step in self.steps if step.source and step.code in ("unverified_source", "unverified")
+        )
+
+    @property
     def includes_addresses(self) -> bool:
         """Whether ``agreement`` is of the addresses, too."""
         return any(

@@ -48,6 +48,9 @@ class DossierStepOut(msgspec.Struct, frozen=True, rename="camel"):
     source: str | None
     data_as_of: str | None
     facts: Mapping[str, Any]
+    unverified: Annotated[
+        bool, msgspec.Meta(description="Whether the reader of its source was never run on a real file.")
+    ]
 
 
 class DossierReasonOut(msgspec.Struct, frozen=True):
@@ -160,13 +163,19 @@ def _evaluation_out(tx: Tx, evaluation: Evaluation) -> DossierEvaluationOut:
         agreement=evaluation.agreement,
         threshold=evaluation.threshold,
         organisation_id=tx.ids.text("organisation", found) if found else None,
-        steps=[_step_out(step) for step in evaluation.steps],
+        steps=[_step_out(step, evaluation.unverified_sources) for step in evaluation.steps],
     )
 
 
-def _step_out(step: EvaluationStep) -> DossierStepOut:
+def _step_out(step: EvaluationStep, unverified: frozenset[str]) -> DossierStepOut:
     return DossierStepOut(
-        step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of), dict(step.facts)
+        step.name,
+        step.verdict,
+        step.code,
+        step.source,
+        iso_timestamp_or_none(step.data_as_of),
+        dict(step.facts),
+        step.source in unverified,
     )
 
 

@@ -128,7 +128,7 @@ def _evaluation(evaluation: Evaluation) -> _Row:
     return {
         "title": f"Evaluated on {_moment(evaluation.evaluated_at)}",
         "note": " ".join(_notes(evaluation)),
-        "steps": [_step(step) for step in evaluation.steps],
+        "steps": [_step(step, evaluation.unverified_sources) for step in evaluation.steps],
     }
 
 
@@ -144,14 +144,15 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
         yield f"Match score ({compared}): {evaluation.agreement:.3f}. Required: {evaluation.threshold:.3f}."
 
 
-def _step(step: EvaluationStep) -> _Row:
+def _step(step: EvaluationStep, unverified: frozenset[str]) -> _Row:
+    source = f"{step.source} (unverified)" if step.source in unverified else step.source
     dated = f", data of {step.data_as_of:%Y-%m-%d}" if step.data_as_of else ""
     reported = ((name, _text(value)) for name, value in step.facts.items() if name != "parts")
     return {
         "title": _TITLES.get(step.name) or step.name.replace("_", " ").capitalize(),
         "verdict": step.verdict.replace("_", " "),
         "sentence": code_message_of(step.code),
-        "source": f"{step.source}{dated}" if step.source else None,
+        "source": f"{source}{dated}" if source else None,
         "facts": [_row(name.replace("_", " "), value) for name, value in reported if value],
     }
 

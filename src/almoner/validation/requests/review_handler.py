@@ -34,7 +34,7 @@ class RequestReviewHandler:
         return ReviewEvidence(
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
-            steps=[_step(step) for step in made.steps] if made else [],
+            steps=[evidence_step(step, made.unverified_sources) for step in made.steps] if made else [],
             documents=[document.id for document in request.documents],
         )
 
@@ -80,10 +80,10 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
     return [("register", f"{registry.code}, {registry.english_name}"), ("organisation", named)]
 
 
-def _step(step: EvaluationStep) -> EvidenceStep:
-    return EvidenceStep(
-        step.name, step.verdict, step.code, step.source, step.data_as_of, tuple(_text_facts(step.facts))
-    )
+def evidence_step(step: EvaluationStep, unverified: frozenset[str]) -> EvidenceStep:
+    """A step as reviewers see it; what an unverified source says is marked as such."""
+    source = f"{step.source} (unverified)" if step.source in unverified else step.source
+    return EvidenceStep(step.name, step.verdict, step.code, source, step.data_as_of, tuple(_text_facts(step.facts)))
 
 
 def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
