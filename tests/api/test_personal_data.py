@@ -41,9 +41,12 @@ async def test_records_lists_and_events_hide_donors(service: Service, api: Clien
     assert data(await narrow.patch(path, {"metadata": {"a": "b"}})) == {**hidden(made), "metadata": {"a": "b"}}
     await service.drain()
     known, masked = data(await api.get("/v1/events")), data(await narrow.get("/v1/events"))
-    assert {event["eventData"]["email"] for event in known} == {"ada@example.org"}
-    assert masked == [{**event, "eventData": hidden(event["eventData"])} for event in known]
-    assert data(await narrow.get(f"/v1/events/{known[0]['id']}")) == masked[0]
+    donations = [event for event in known if event["eventType"].startswith("donation.")]
+    assert {event["eventData"]["email"] for event in donations} == {"ada@example.org"}
+    assert masked == [
+        {**event, "eventData": hidden(event["eventData"])} if event in donations else event for event in known
+    ]
+    assert data(await narrow.get(f"/v1/events/{donations[0]['id']}"))["eventData"]["email"] is None
     answer = await narrow.get("/v1/donations", email="ada@example.org")
     assert answer.status_code == 403
     assert answer.json()["error"]["reasons"] == ["query.email needs a key with the scope donations:personal"]
