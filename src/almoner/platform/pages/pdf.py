@@ -28,6 +28,9 @@ _MAX_WAIT_SECONDS: Final = 30.0
 _LONG: Final = re.compile(r"\S{44}(?=\S)")
 """Longer than any identifier and any word that fits a line: it may be broken there."""
 
+_SUSPECTS: Final = b"/Suspects false"
+"""What is so anyway; poppler warns of it. Blanks in its place keep every offset of the file."""
+
 Facts = Mapping[str, object]
 
 
@@ -71,7 +74,7 @@ class PdfRenderer:
             timestamp=int(at.timestamp()),
         )
         assert isinstance(made, bytes), "a PDF without an output file is one piece of bytes"
-        return made
+        return made.replace(_SUSPECTS, b" " * len(_SUSPECTS))
 
 
 def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
