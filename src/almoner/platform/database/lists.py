@@ -19,7 +19,7 @@ _LEAST: Final = UUID(int=0)
 _GREATEST: Final = UUID(int=2**128 - 1)
 
 _LISTED: Final = """
-select {columns}, total from ({total}) counted
+select {columns}, {once} from (select ({total}) as total{values}) counted
 left join lateral (
     select {columns} from {table} where {within} order by partner_id {order}, id {order} limit {limit}
 ) listed on true
@@ -27,12 +27,27 @@ order by id {order}
 """
 
 
-async def list_page(tx: Tx, partner: Partner, table: str, columns: str, page_: Page) -> tuple[list[Record], int]:
-    """One page of ``table`` in reading order, and the total of the counter of that name. ``columns`` begin with id."""
+async def list_page(
+    tx: Tx, partner: Partner, table: str, columns: str, page_: Page, *, of_partner: str | None = None
+) -> tuple[list[Record], int]:
+    """One page of ``table`` in reading order, and the total of the counter of that name. ``columns`` begin with id.
+
+    ``of_partner``: a column of the partner, which follows those of each row. Asked for once: a sub-select for each row
+    made the kept plan look dearer than one for these values, which PostgreSQL took for one row and made at each call.
+    """
     if page_.reads_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"
     else:
         order, start, within = "asc", _LEAST, "partner_id <= $1 and (partner_id, id) > ($1, $3)"
-    sql = _LISTED.format(columns=columns, total=TOTAL, table=table, within=within, order=order, limit=page_.limit)
+    sql = _LISTED.format(
+        columns=columns,
+        once=f"{of_partner}, total" if of_partner else "total",
+        total=TOTAL,
+        values=f", (select {of_partner} from partner where id = $1)" if of_partner else "",
+        table=table,
+        within=within,
+        order=order,
+        limit=page_.limit,
+    )
     rows = await tx.fetch(sql, partner.id, table, page_.after_id or start)
     return [row for row in rows if row[0] is not None], rows[0]["total"]

@@ -62,7 +62,8 @@ class _Arguments:
 async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
     """One page in reading order and the exact total, in one statement."""
     if filters == DonationFilters():
-        rows, total = await lists.list_page(tx, partner, store.LIST, COLUMNS, page_)
+        columns, shown = store.BASE_COLUMNS, "shares_donor_details"
+        rows, total = await lists.list_page(tx, partner, store.LIST, columns, page_, of_partner=shown)
     elif filters.session_id is not None or filters.email is not None:
         rows, total = await _page_of_few(tx, partner, page_, filters)
     else:
