@@ -53,7 +53,7 @@ async def test_u6_a_document_is_downloaded_as_a_file_by_its_link(
     made = await requested(api)
     answer = data(await hand_in(api, made))
     (shown,) = answer["documents"]
-    assert set(shown) == {"id", "validationRequestId", "url", "createdAt", "deletedAt"}
+    assert set(shown) == {"id", "validationRequestId", "status", "url", "createdAt", "deletedAt"}
     assert service.db.deployment.ids.parse("validationrequestdocument", shown["id"])
     assert data(await api.get(f"/v1/validation-requests/{made['id']}"))["documents"][0]["id"] == shown["id"]
     got = await anonymous.get(shown["url"])

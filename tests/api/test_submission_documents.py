@@ -53,7 +53,9 @@ async def test_a_document_of_a_submission_is_answered_and_listed(
     answer = await hand_in(api, HONEST[media_type], media_type, validationSubmissionId=made["id"])
     document = data(answer)
     assert answer.json()["object"] == "validation_submission_document"
-    assert set(document) == {"id", "validationSubmissionId", "validationInviteId", "type", "url", "createdAt"}
+    members = {"id", "validationSubmissionId", "validationInviteId", "type", "status", "url", "createdAt"}
+    assert set(document) == members
+    assert document["status"] == "clean"
     assert document["id"].startswith("sandbox_validationsubmissiondocument_")
     assert (document["validationSubmissionId"], document["validationInviteId"]) == (made["id"], None)
     assert document["type"] == "validation_request"

@@ -28,6 +28,7 @@ async def test_the_answer_is_the_whole_request_with_its_documents(
     assert document == {
         "id": document["id"],
         "validationRequestId": made["id"],
+        "status": "clean",
         "url": document["url"],
         "createdAt": iso_timestamp(service.clock.now()),
         "deletedAt": None,

@@ -54,6 +54,11 @@ class Ground:
             url = documents.download_url(tx, (await documents.find_many(tx, ALL_PARTNERS, [document_id]))[0])
         return (await self.anonymous.get(url)).status_code
 
+    async def statuses(self) -> list[str]:
+        """What partners are told of the documents."""
+        record = data(await self.api.get(f"/v1/validation-requests/{self.record['id']}"))
+        return [document["status"] for document in record["documents"]]
+
     async def row(self, document_id: UUID) -> Any:
         """Its row."""
         async with self.service.db.read() as tx:
@@ -114,9 +119,11 @@ async def test_u5_nobody_downloads_before_the_scanner_finds_it_clean(empty_datab
     async with clamd.running() as scanner, ground(empty_database, scanner_url=scanner.url) as here:
         clean, infected = await here.hand_in(), await here.hand_in(INFECTED)
         assert (await here.download(clean), await here.download(infected)) == (409, 409)
+        assert await here.statuses() == ["pending", "pending"]
         await here.service.drain()
         assert sorted(scanner.seen) == sorted([HONEST[PDF], INFECTED])
         assert (await here.download(clean), await here.download(infected)) == (200, 404)
+        assert await here.statuses() == ["clean", "infected"]
         row = await here.row(infected)
         assert (row["status"], row["threat"]) == ("rejected", "Eicar-Test-Signature")
         assert row["removed_at"] is not None

@@ -22,7 +22,7 @@ from almoner.platform.http.wire import (
     WindowEnd,
 )
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.documents.domain import Document, DocumentStatus
 from almoner.validation.requests.domain import (
     Filters,
     NonprofitDetails,
@@ -111,6 +111,7 @@ class ValidationRequestDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     validation_request_id: str
+    status: DocumentStatus
     url: str
     created_at: str
     deleted_at: str | None
@@ -195,6 +196,7 @@ def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> Val
     return ValidationRequestDocumentOut(
         id=tx.ids.text(documents.TYPE, document.id),
         validation_request_id=tx.ids.text("validationrequest", request.id),
+        status=document.status,
         url=documents.download_url(tx, document),
         created_at=iso_timestamp(document.created_at),
         deleted_at=iso_timestamp_or_none(document.deleted_at),

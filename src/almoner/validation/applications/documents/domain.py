@@ -26,6 +26,10 @@ RETENTION_CHECK_INTERVAL: Final = timedelta(days=30)
 RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
 
 
+DocumentStatus = Literal["pending", "clean", "infected", "unreadable", "deleted"]
+"""``infected``: the virus scanner rejected it, and nobody can open it. ``unreadable``: a scanner could not read it."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentScanned:
     """Which document, and whether anybody may have it."""
@@ -65,6 +69,15 @@ class Document:
     created_at: datetime
     deleted_at: datetime | None
     removed_at: datetime | None
+
+    @property
+    def status(self) -> DocumentStatus:
+        """As partners are told it."""
+        if self.deleted_at is not None:
+            return "deleted"
+        return (
+            "pending" if self.scan_status == "pending_scan" else "clean" if self.scan_status == "clean" else "infected"
+        )
 
 
 EvidenceOutcome = Literal["open", "refused", "accepted"]

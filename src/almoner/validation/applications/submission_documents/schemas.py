@@ -8,6 +8,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import ResponseRecord
 from almoner.validation.applications.documents import service as documents
+from almoner.validation.applications.documents.domain import DocumentStatus
 from almoner.validation.applications.submission_documents.domain import Kind, SubmissionDocument
 
 
@@ -18,6 +19,7 @@ class ValidationSubmissionDocumentOut(ResponseRecord, object_name="validation_su
     validation_submission_id: Annotated[str | None, msgspec.Meta(description="Null until the submission is made.")]
     validation_invite_id: str | None
     type: Kind
+    status: DocumentStatus
     url: str
     created_at: str
 
@@ -29,6 +31,7 @@ def document_out(tx: Tx, row: SubmissionDocument) -> ValidationSubmissionDocumen
         validation_submission_id=tx.ids.text_or_none("validationsubmission", row.validation_submission_id),
         validation_invite_id=tx.ids.text_or_none("validationinvite", row.validation_invite_id),
         type=row.type,
+        status=row.document.status,
         url=documents.download_url(tx, row.document),
         created_at=iso_timestamp(row.created_at),
     )
