@@ -417,7 +417,7 @@ async def gift_aid_claims(world: World) -> None:
     await cause.paid()
     await simulate(api, given["id"], "refund", amount=600)
     await cause.gift(2000)
-    left = await cause.gift(2000, firstName=None)
+    left = await cause.unclaimable_gift(2000, first_name=None)
     claims = ("gift-aid", "claims")
     sums = "Donations: 1, total 20.00 GBP. Lines: 1. 5.00 GBP, less an adjustment of 1.50 GBP: 3.50 GBP is due."
 
