@@ -295,7 +295,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="into docs/evidence/families.md")
     parser.add_argument("--wrong", action="store_true", help="print what came out wrong")
     given = parser.parse_args()
-    lines = [f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", "", *(f"- {fact}" for fact in machine.facts("not measured"))]
+    lines = [f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", "", *(f"- {fact}" for fact in machine.facts("embedded"))]
     lines += measure(FULL, wrong=given.wrong)
     report = "\n".join(lines) + "\n"
     print(report)
