@@ -433,7 +433,7 @@ async def gift_aid_claims(world: World) -> None:
     assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
     assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)
     printed = await world.does(*claims, "draft", "--organisation", cause.organisation)
-    assert printed.splitlines()[0] == f"Left out {left['id']}: the first name is missing"
+    assert printed.splitlines()[0] == f"Left out {left['id']}: the first name is missing, and needed to claim Gift Aid"
     assert printed.splitlines()[2] == sums
     third = word(printed, "claim")
     printed = await world.does(*claims, "schedule", third)
