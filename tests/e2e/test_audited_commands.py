@@ -41,7 +41,7 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-co
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
-        "activities suggest", "approvals list", "audit list", "audit public-key", "audit sign", "audit verify",
+        "activities suggest", "approvals list", "check", "payment-files show", "audit list", "audit public-key", "audit sign", "audit verify",
         "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts",
         "disbursements holds", "disbursements list", "disbursements show", "disputes list", "disputes show",
         "documents trash", "donation-requests list", "donation-requests overpayments",
@@ -150,6 +150,7 @@ async def partners_keys_and_members(world: World) -> None:
     await world.does("partners", "brand", partner, "--colour", "#E6007E")
     await world.does("partners", "receipt-issuer", partner, "--name", "Bright Bank Foundation")
     await world.does("partners", "settings", partner, "--currency", "GBP")
+    await world.does("partners", "links", partner, "--website", "https://shop.example")
     await world.does("partners", "scim", partner, "--on")
     key = word(await world.does("keys", "create", "--partner", partner, "--name", "till"), "key")
     key = word(await world.does("keys", "rotate", key), "key")
