@@ -41,7 +41,8 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-co
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
-        "activities suggest", "approvals list", "check", "payment-files show", "audit list", "audit public-key", "audit sign", "audit verify",
+        "check", "payment-files show",
+        "activities suggest", "approvals list", "audit list", "audit public-key", "audit sign", "audit verify",
         "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts",
         "disbursements holds", "disbursements list", "disbursements show", "disputes list", "disputes show",
         "documents trash", "donation-requests list", "donation-requests overpayments",
