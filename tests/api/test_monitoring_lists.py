@@ -90,7 +90,7 @@ async def test_silence_means_that_a_list_was_looked_into(alone: Service, api: Cl
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("የኢትዮጵያ ቀይ መስቀል", "script_not_supported"),
+        ("የኢትዮጵያ ቀይ መስቀል", "script_uncertain"),
         ("អង្គការ ជំនួយ", "script_not_supported"),
         ("Relief བོད་ཀྱི Fund", "script_not_supported"),
         ("❤ ❤ ❤", "no_words"),

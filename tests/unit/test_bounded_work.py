@@ -93,6 +93,7 @@ def read_tables() -> None:
         work("limitid 2nd church of a saint inc")
         for make in SHAPES.values():
             work(make(20))
+        work("陳大文 محمد é")
 
 
 @pytest.mark.parametrize("name", WORK)

@@ -9,7 +9,6 @@ from anyascii import anyascii
 from almoner.screening.matching.service import screening_obstacle
 
 UNREAD = {
-    "Ethiopic": "የኢትዮጵያ ቀይ መስቀል",
     "Khmer": "អង្គការ ជំនួយ",
     "Tibetan": "བོད་ཀྱི་རོགས་ཚོགས",
     "Lao": "ມູນນິທິ ລາວ",

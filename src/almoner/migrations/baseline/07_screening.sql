@@ -116,7 +116,7 @@ create table screening_subject (
     erased boolean not null default false,
     screened_at timestamptz not null,
     engine_version integer not null check (engine_version >= 0),
-    obstacle text check (obstacle in ('script_not_supported', 'no_words')),
+    obstacle text check (obstacle in ('script_uncertain', 'script_not_supported', 'no_words')),
     unique (type, subject_id),
     constraint screening_subject_named check (erased = (cardinality(names) = 0)),
     constraint screening_subject_monitored check (not (monitored and erased))

@@ -8,6 +8,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.screening.matching.alignment import WordAligner
 from almoner.screening.matching.domain import Finding, NameLikeness, PreparedName, ScorePart
+from almoner.screening.matching.sound_comparison import compare_sounds
 from almoner.screening.matching.words import BRANCH_WORDS
 
 _VETOED: Final = 0.45
@@ -92,9 +93,22 @@ def compare_names(asked: PreparedName, listed: PreparedName, *, loose: bool = Fa
     """
     if asked.forms != listed.forms:
         asked, listed = _without_translated_form(asked, listed), _without_translated_form(listed, asked)
+    if (asked.sounds is None) == (listed.sounds is None):
+        return _compare_letters(asked, listed, loose=loose)
+    sounded = compare_sounds(asked, listed) if asked.sounds else _swap(compare_sounds(listed, asked), asked, listed)
+    foreign = asked.sounds or listed.sounds
+    if foreign is not None and not foreign.is_spelt:
+        return sounded
+    return max(_compare_letters(asked, listed, loose=loose), sounded, key=lambda one: one.score)
+
+
+def _compare_letters(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameLikeness:
     if asked.joined <= listed.joined:
         return _compare(asked, listed, loose=loose)
-    turned = _compare(listed, asked, loose=loose)
+    return _swap(_compare(listed, asked, loose=loose), asked, listed)
+
+
+def _swap(turned: NameLikeness, asked: PreparedName, listed: PreparedName) -> NameLikeness:
     return replace(turned, parts=tuple(map(_swap_sides, turned.parts)), asked=asked.name, listed=listed.name)
 
 

@@ -8,13 +8,13 @@ Finding = Literal[
     "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced", "letters",
     "number", "direction", "place", "form", "branch", "unnamed", "second_line", "other_name", "name",
     "street", "postcode", "city", "state", "country", "address_unknown",
-    "common", "rare", "weak", "identifier", "bounds",
+    "sound", "common", "rare", "weak", "identifier", "bounds",
 ]  # fmt: skip
 """What a part of a score is about: words that are the same, that are a slip apart, ..."""
 
 
-ScreeningObstacle = Literal["script_not_supported", "no_words"]
-"""Why a name cannot be compared: some of its letters are not read, or it consists of signs alone."""
+ScreeningObstacle = Literal["script_uncertain", "script_not_supported", "no_words"]
+"""Why silence says nothing of a name: letters are compared by sound alone, or not well enough; or it is of signs."""
 
 Kind = Literal["word", "number", "year", "direction", "place"]
 """What a word is."""
@@ -86,12 +86,29 @@ class PartyAgreement:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundedName:
+    """How a name in another script than Latin sounds: the keys of each of its words, and coarse spellings of the whole.
+
+    ``script``: of most of its letters. ``merges``: it does not tell l from r. ``is_spelt``: it writes all sounds, so
+    that letters can be compared too.
+    """
+
+    script: str
+    words: tuple[frozenset[str], ...]
+    texts: tuple[str, ...]
+    spellings: frozenset[str]
+    merges: bool
+    is_spelt: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedName:
     """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
 
     ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
     file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``acronyms`` are those of its
-    words that are the initials of others, ``bare`` is ``joined`` without a word that may be a legal form.
+    words that are the initials of others, ``bare`` is ``joined`` without a word that may be a legal form, ``sounds``
+    how it sounds where it is in another script.
     """
 
     name: str
@@ -106,6 +123,7 @@ class PreparedName:
     open: bool
     acronyms: tuple[str, ...]
     bare: str = ""
+    sounds: SoundedName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ what is left of it is worth too little to make a likeness. A word with slips is 
 a word that is written as two by both together.
 """
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from rapidfuzz import process
@@ -17,6 +16,8 @@ from rapidfuzz.distance import OSA
 from almoner.kit import abbreviations
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PreparedName
+from almoner.screening.matching.posting_lists import PostingLists
+from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import consonant_key
 
 MIN_LIKENESS: Final = 0.6
@@ -29,64 +30,26 @@ _MAX_TYPOS: Final = 3
 _REMEMBERED: Final = 100_000
 
 
-class _PostingLists:
-    """Numbers by what they stand under. Packed into one array: a list for each would be most of the memory."""
-
-    __slots__ = ("_numbers", "_places", "_starts")
-
-    def __init__(self, pairs: Callable[[], Iterable[tuple[str, int]]]) -> None:
-        self._places: dict[str, int] = {}
-        counts = array("I")
-        for key, _ in pairs():
-            place = self._places.setdefault(key, len(counts))
-            if place == len(counts):
-                counts.append(0)
-            counts[place] += 1
-        self._starts = array("I", accumulate(counts, initial=0))
-        self._numbers = array("I", bytes(counts.itemsize * self._starts[-1]))
-        ends = self._starts[:-1]
-        for key, number in pairs():
-            place = self._places[key]
-            self._numbers[ends[place]] = number
-            ends[place] += 1
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._places
-
-    def __getitem__(self, key: str) -> Sequence[int]:
-        """None at all where nothing stands under it."""
-        place = self._places.get(key)
-        return () if place is None else self._numbers[self._starts[place] : self._starts[place + 1]]
-
-    def count(self, key: str) -> int:
-        """How many stand under it."""
-        place = self._places.get(key)
-        return 0 if place is None else self._starts[place + 1] - self._starts[place]
-
-    def keys(self) -> Iterable[str]:
-        """What they stand under, in the order in which it was met."""
-        return self._places
-
-
 class NameIndex:
     """Listed names by their words. Numbers stand for names, in the order in which they were given."""
 
     def __init__(self, names: Iterable[PreparedName]) -> None:
         self.names: Sequence[PreparedName] = tuple(names)
         named = list(enumerate(self.names))
-        self._postings = _PostingLists(
+        self._postings = PostingLists(
             lambda: ((word, number) for number, name in named for word in {*name.words, *_joined_pairs(name)})
         )
-        self._wholes = _PostingLists(lambda: ((name.whole, number) for number, name in named))
+        self._wholes = PostingLists(lambda: ((name.whole, number) for number, name in named))
         self._words = tuple(sorted(self._postings.keys(), key=len))
         longest = len(self._words[-1]) if self._words else 0
         self._longer = [bisect_left(self._words, length, key=len) for length in range(longest + 2)]
         """From which place on words have so many letters."""
         words = list(enumerate(self._words))
-        self._sounds = _PostingLists(lambda: ((consonant_key(word), number) for number, word in words))
-        self._near = _PostingLists(
+        self._sounds = PostingLists(lambda: ((consonant_key(word), number) for number, word in words))
+        self._near = PostingLists(
             lambda: ((part, number) for number, word in words for part in dict.fromkeys(_trigrams(word)))
         )
+        self._in_other_scripts = SoundIndex(self.names, self._postings)
         self._similar: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = ({}, {})
 
     def find_candidates(self, asked: PreparedName, *, loose: bool = False) -> list[int]:
@@ -102,6 +65,7 @@ class NameIndex:
             found.update(self._sharing(words, least))
             for word in joined:
                 found.update(self._postings[word])
+        found.update(self._in_other_scripts.find_candidates(asked))
         return sorted(found)
 
     def _sharing(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:

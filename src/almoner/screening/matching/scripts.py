@@ -8,12 +8,17 @@ from typing import Final
 from almoner.screening.matching.domain import ScreeningObstacle
 
 _SUPPORTED: Final = frozenset(("LATIN", "CYRILLIC", "GREEK"))
+_BY_SOUND: Final = frozenset(
+    "ARABIC HEBREW CJK IDEOGRAPHIC HANGUL HIRAGANA KATAKANA DEVANAGARI BENGALI GUJARATI GURMUKHI TAMIL TELUGU KANNADA "
+    "MALAYALAM ORIYA THAI ARMENIAN GEORGIAN ETHIOPIC".split()
+)
+"""Compared by their sound, which finds most of the names that a list has and not all of them."""
 _LETTERS: Final = frozenset(("Lu", "Ll", "Lt", "Lo", "Nl"))
 _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
 
 @lru_cache(maxsize=8_192)
-def _scripts_of(sign: str) -> frozenset[str]:
+def scripts_of(sign: str) -> frozenset[str]:
     """The scripts of the letters that a sign stands for, as Unicode names them; none for what is no letter."""
     return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
 
@@ -31,12 +36,13 @@ def unsupported_scripts(text: str) -> Iterator[str]:
     """Scripts of its letters that are not read, as Unicode names them: ETHIOPIC."""
     if not text.isascii():
         for sign in dict.fromkeys(text):
-            yield from _scripts_of(sign) - _SUPPORTED
+            yield from scripts_of(sign) - _SUPPORTED
 
 
 def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
     """Why somebody cannot be compared by all of these names; None where they can."""
     given = list(names)
-    if any(True for name in given for _ in unsupported_scripts(name)):
-        return "script_not_supported"
+    scripts = {script for name in given for script in unsupported_scripts(name)}
+    if scripts:
+        return "script_uncertain" if scripts <= _BY_SOUND else "script_not_supported"
     return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"

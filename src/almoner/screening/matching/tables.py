@@ -112,3 +112,22 @@ def _load_spellings(name: str) -> Mapping[str, str]:
 def street_abbreviations() -> Mapping[str, str]:
     """Other spellings of words in addresses -> the word: ``blvd`` -> ``boulevard``."""
     return _load_spellings("streets.txt")
+
+
+def han_readings() -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[str, ...]]]]:
+    """Han signs with their readings in Mandarin (Pinyin) and Cantonese (Jyutping), without tones."""
+    for line in _data_lines("han.tsv.gz"):
+        sign, mandarin, cantonese = line.split("\t")
+        yield sign, (tuple(filter(None, mandarin.split(","))), tuple(filter(None, cantonese.split(","))))
+
+
+@cache
+def translations() -> Mapping[str, frozenset[str]]:
+    """Words that lists translate in names of bodies -> the words that they have for them, as names are read."""
+    found: dict[str, frozenset[str]] = {}
+    for line in _data_lines("translations.txt"):
+        meant, _, words = line.partition(":")
+        meanings = frozenset(meant.split())
+        for word in words.split():
+            found[word] = found.get(word, frozenset()) | meanings
+    return found

@@ -139,9 +139,14 @@ def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: EntryName
     )
 
 
+def _count_words(name: PreparedName) -> int:
+    """The words of a name; one of syllables is a family name and a given one, though it has no blank."""
+    return max(len(name.words), _FEWEST_WORDS if name.sounds is not None and name.sounds.spellings else 0)
+
+
 def _suffices_alone(likeness: NameLikeness, asked: PreparedName, listed: PreparedName) -> bool:
     """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
-    if min(len(asked.words), len(listed.words)) < _FEWEST_WORDS:
+    if min(_count_words(asked), _count_words(listed)) < _FEWEST_WORDS:
         return False
     seldom = min(asked.total, listed.total) >= _SELDOM
     return likeness.score >= (_ALONE if seldom else _EXACT)

@@ -13,6 +13,7 @@ from almoner.kit import abbreviations
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import Kind, PreparedName
 from almoner.screening.matching.nonprofit_forms import strip_doubtful_form, strip_native_forms
+from almoner.screening.matching.sounds import read_sounds
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
@@ -287,4 +288,5 @@ def prepare_name(name: str) -> PreparedName:
         written.endswith(_OPEN),
         _acronyms(written.split(), words),
         bare,
+        read_sounds(name[:_LONGEST]),
     )

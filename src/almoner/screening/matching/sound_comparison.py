@@ -1,0 +1,169 @@
+"""Two names in different scripts, by how their words sound: which words of one may be words of the other.
+
+One word says little, since many words sound alike: two have to agree, or all of a name of syllables.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from almoner.screening.matching import tables
+from almoner.screening.matching.domain import NameLikeness, PreparedName, ScorePart, SoundedName
+from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merged
+from almoner.screening.matching.spelling import normalise_text
+from almoner.screening.matching.syllables import coarse_name, spelling_likeness
+from almoner.screening.matching.transcription import transcription_likeness
+
+SHORTEST_NEAR: Final = 3
+"""Letters of a key that may differ from another in one."""
+_LEAST: Final = 0.7
+"""How well a word has to transcribe another one to be taken for it."""
+_DOUBT: Final = 0.5
+"""How much more a letter that does not agree counts between scripts."""
+_TRANSLATED: Final = 0.93
+_TRANSLATED_LETTERS: Final = 3
+_SPELT: Final = 0.89
+_WITH_ANOTHER_NAME: Final = 4
+_UNMATCHED: Final = 0.8
+_REPLACED: Final = 0.5
+_FEWEST_WORDS: Final = 2
+_FEWEST_LETTERS: Final = 4
+_LONG_KEY: Final = 5
+
+
+class _Pair(NamedTuple):
+    """Words that may be each other: how alike they are, how many letters of a key agree, the places on both sides."""
+
+    likeness: float
+    letters: int
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def latin_words(name: PreparedName) -> list[int]:
+    """The places of the words that a spelling in another script has too."""
+    kept = [place for place, word in enumerate(name.words) if word not in LATIN_STOPS and len(word) > 1]
+    return kept or list(range(len(name.words)))
+
+
+def _spelt_words(name: str) -> list[list[str]]:
+    """The words of a name in Latin letters: all, and without a given name of another language at an end."""
+    words = [word for word in normalise_text(name).split() if word.isalpha()]
+    return [words] if len(words) < _WITH_ANOTHER_NAME else [words, words[1:], words[:-1]]
+
+
+@lru_cache(maxsize=4_096)
+def coarse_forms(name: str) -> frozenset[str]:
+    """Coarse spellings of a name in Latin letters."""
+    return frozenset(coarse_name(words) for words in _spelt_words(name) if words)
+
+
+def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
+    """How alike a name in another script and one in Latin letters are by their sound."""
+    sounds = sounded.sounds
+    assert sounds is not None, "it is in another script"
+    if spelt := _spelling_likeness(sounds, latin):
+        part = ScorePart("sound", spelt, sounded.name, latin.name)
+        return NameLikeness(spelt, (part,), (), sounded.name, latin.name)
+    places = latin_words(latin)
+    texts, weights = [latin.words[place] for place in places], [latin.weights[place] for place in places]
+    pairs = _best_pairs(_possible_pairs(sounds, texts))
+    paired, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
+    alone = paired == len(sounds.words) == len(texts) == 1 and letters >= _LONG_KEY
+    if not alone and (paired < _FEWEST_WORDS or letters < _FEWEST_LETTERS):
+        return NameLikeness(0.0, (), (), sounded.name, latin.name)
+    matched = [sum(weights[one] for one in pair.right) for pair in pairs]
+    left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
+    total = 2 * sum(matched) + left_over + right_over
+    parts = []
+    for pair, worth in zip(pairs, matched, strict=True):
+        points = 2 * (pair.likeness - _DOUBT * (1 - pair.likeness)) * worth / total
+        left, right = " ".join(sounds.texts[one] for one in pair.left), " ".join(texts[one] for one in pair.right)
+        parts.append(ScorePart("sound", points, left, right))
+    score = sum(part.points for part in parts)
+    if left_over and right_over:
+        points = min(score, 2 * _REPLACED * min(left_over, right_over) / total)
+        parts.append(ScorePart("replaced", -points))
+        score -= points
+    return NameLikeness(score, tuple(parts), (), sounded.name, latin.name)
+
+
+def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
+    """How well one spells the other, a name of syllables; 0 where it does not."""
+    if not sounds.spellings:
+        return 0.0
+    name = "".join(sounds.texts)
+    spelt = [words for words in _spelt_words(latin.name) if len(words) >= _FEWEST_WORDS]
+    alike = max((spelling_likeness(name, words) for words in spelt), default=0.0)
+    return alike if alike >= _SPELT else 0.0
+
+
+@lru_cache(maxsize=65_536)
+def _latin(word: str, *, merges: bool) -> frozenset[str]:
+    keys = latin_keys(word)
+    return frozenset(map(merged, keys)) if merges else keys
+
+
+def _best_pairs(found: Iterator[_Pair]) -> list[_Pair]:
+    """Words that belong together, the best pairs first."""
+    pairs: list[_Pair] = []
+    left: set[int] = set()
+    right: set[int] = set()
+    for pair in sorted(found, key=lambda pair: (-pair.likeness, -pair.letters, pair.left, pair.right)):
+        if left.isdisjoint(pair.left) and right.isdisjoint(pair.right):
+            left.update(pair.left)
+            right.update(pair.right)
+            pairs.append(pair)
+    return pairs
+
+
+def _possible_pairs(sounds: SoundedName, texts: Sequence[str]) -> Iterator[_Pair]:
+    """Words of both that may be each other, those that are translated, and those that one side writes as two."""
+    keys = [_latin(text, merges=sounds.merges) for text in texts]
+    for place, mine in enumerate(sounds.words):
+        meant = tables.translations().get(sounds.texts[place], frozenset())
+        for other, listed in enumerate(keys):
+            if texts[other] in meant:
+                yield _Pair(_TRANSLATED, _TRANSLATED_LETTERS, (place,), (other,))
+            elif letters := _shared_letters(mine, listed):
+                yield from _transcribed(sounds, texts, letters, (place,), (other,))
+    yield from _joined_pairs(sounds, texts, keys)
+
+
+def _joined_pairs(sounds: SoundedName, texts: Sequence[str], keys: Sequence[frozenset[str]]) -> Iterator[_Pair]:
+    for place in range(len(sounds.words) - 1):
+        joined = _joined_keys(sounds.words[place], sounds.words[place + 1])
+        for other, listed in enumerate(keys):
+            if shared := joined & listed:
+                yield from _transcribed(sounds, texts, max(map(len, shared)), (place, place + 1), (other,))
+    for other in range(len(keys) - 1):
+        joined = _joined_keys(keys[other], keys[other + 1])
+        for place, mine in enumerate(sounds.words):
+            if shared := joined & mine:
+                yield from _transcribed(sounds, texts, max(map(len, shared)), (place,), (other, other + 1))
+
+
+def _transcribed(
+    sounds: SoundedName, texts: Sequence[str], letters: int, left: tuple[int, ...], right: tuple[int, ...]
+) -> Iterator[_Pair]:
+    text, latin = "".join(sounds.texts[one] for one in left), "".join(texts[one] for one in right)
+    likeness = transcription_likeness(text, sounds.script, latin)
+    if likeness >= _LEAST:
+        yield _Pair(likeness, letters, left, right)
+
+
+def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
+    """How many letters of a key two words share, which may be one letter apart."""
+    if shared := one & other:
+        return max(map(len, shared))
+    for mine, listed in product(one, other):
+        if max(len(mine), len(listed)) >= SHORTEST_NEAR and Levenshtein.distance(mine, listed, score_cutoff=1) <= 1:
+            return min(len(mine), len(listed))
+    return 0
+
+
+def _joined_keys(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    return frozenset(first + second for first, second in product(sorted(one)[:4] or ("",), sorted(other)[:4] or ("",)))

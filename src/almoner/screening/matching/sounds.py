@@ -1,0 +1,153 @@
+"""How words of any script sound, as far as that can be written: keys of consonants that two spellings of a word share.
+
+Scripts without vowels, and spellings of one name in Latin letters, agree in their consonants at most, and in those only
+by class: p and b and f, t and d, k and g and q. A letter that may be several of them gives several keys.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby, product
+from typing import Final
+
+from anyascii import anyascii
+
+from almoner.screening.matching.domain import SoundedName
+from almoner.screening.matching.scripts import scripts_of
+from almoner.screening.matching.spelling import normalise_text
+from almoner.screening.matching.syllables import coarse_spellings
+
+MOST_KEYS: Final = 6
+"""Keys of a word at most: the usual ones come first."""
+LONGEST_WORD: Final = 32
+"""Letters of a word that are read."""
+
+
+def _classes(table: str) -> Mapping[str, tuple[str, ...]]:
+    """``ج:SK`` may be S or K; ``-`` stands for a letter that may be mute."""
+    pairs = (pair.split(":") for pair in table.split())
+    return {
+        letter: tuple("" if one == "-" else one for one in classes) for letters, classes in pairs for letter in letters
+    }
+
+
+_ARABIC: Final = _classes(
+    "اأإآٱءئؤعحهىيیےھۀەۂۃې:- ة:-T وۇۆۈۋ:-P بپفڤڦ:P تدطټډٹڈ:T ثذظض:TS زسصشژچځڅڃڄښ:S ج:SK قكکغخگګڭ:K م:M نںڼ:N ل:L رړڑ:R"
+)
+_HEBREW: Final = _classes("אעהי:- ו:-P בפף:P תט:T ד:T סשזצץ:S כךקג:K ח:-K מם:M נן:N ל:L ר:R")
+_BY_SCRIPT: Final = {"ARABIC": _ARABIC, "HEBREW": _HEBREW}
+
+_LATIN: Final = _classes("bpfv:P td:T sz:S kq:K m:M n:N l:L r:R w:-P j:S-")
+_DIGRAPHS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tch": ("S",), "sch": ("S",), "dzh": ("S",), "sh": ("S",), "zh": ("S",), "ch": ("S", "K"), "dj": ("S",),
+    "ts": ("S",), "tz": ("S",), "cz": ("S",), "dz": ("S",), "th": ("T", "S"), "dh": ("T", "S"), "ph": ("P",),
+    "kh": ("K", ""), "gh": ("K", ""), "ck": ("K",), "qu": ("K",), "ge": ("K", "S"), "gi": ("K", "S"), "gy": ("K", "S"),
+    "ce": ("S",), "ci": ("S",), "cy": ("S",),
+}  # fmt: skip
+_ONE_LETTER: Final[Mapping[str, tuple[str, ...]]] = {**_LATIN, "c": ("K", "S"), "g": ("K",), "x": ("KS", "S")}
+_PIECES: Final = re.compile("|".join((*_DIGRAPHS, "[a-z]")))
+_DOUBLED: Final = re.compile(r"([a-z])\1+")
+_SERVANT: Final = re.compile(r"^abd(?:[aeou]+l?|l)(?=.{2})")
+_ARTICLE: Final = re.compile(r"^[aeu]l(?=.{3})")
+
+
+def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
+    """The keys that letters give, at most so many; letters that may be several are read one way beyond that."""
+    found: list[tuple[str, ...]] = []
+    count = 1
+    for one in options:
+        if count * len(one) > MOST_KEYS:
+            one = one[:1]  # noqa: PLW2901
+        count *= len(one)
+        found.append(one)
+    return frozenset(filter(None, map("".join, product(*found))))
+
+
+@lru_cache(maxsize=65_536)
+def latin_keys(word: str) -> frozenset[str]:
+    """The keys of a word in small plain letters: ``qaddafi`` and ``gadhafi`` share one."""
+    word = _DOUBLED.sub(r"\1", word[:LONGEST_WORD])
+    found = set(_plain_keys(word))
+    for shortened in (_SERVANT.sub("abd", word), _ARTICLE.sub("", word)):
+        if shortened != word:
+            found |= _plain_keys(shortened)
+    return frozenset(found)
+
+
+def _plain_keys(word: str) -> frozenset[str]:
+    pieces = _PIECES.findall(word)
+    return _keys_of(_DIGRAPHS.get(piece) or _ONE_LETTER.get(piece, ("",)) for piece in pieces)
+
+
+@lru_cache(maxsize=16_384)
+def script_keys(word: str, script: str) -> frozenset[str]:
+    """The keys of a word of another script."""
+    word = word[:LONGEST_WORD]
+    table = _BY_SCRIPT.get(script)
+    if table is None:
+        return latin_keys("".join(filter(str.isalpha, anyascii(word).lower())))
+    found = set(_keys_of(table.get(letter, ("",)) for letter in word))
+    if script == "ARABIC":
+        word = word.replace("تش", "ش").replace("دج", "ج")
+        found |= _keys_of(table.get(letter, ("",)) for letter in word)
+        for head in ("ال", "وال", "لل", "عبدال"):
+            if word.startswith(head) and len(word) > len(head) + 1:
+                kept = "عبد" if head.startswith("عبد") else ""
+                found |= _keys_of(table.get(letter, ("",)) for letter in kept + word[len(head) :])
+    elif script == "HEBREW" and word.startswith("ה") and len(word) > 3:
+        found |= _keys_of(table.get(letter, ("",)) for letter in word[1:])
+    return frozenset(found)
+
+
+_MERGING: Final = frozenset(("KATAKANA", "HIRAGANA", "HANGUL", "CJK", "TAMIL"))
+_SYLLABIC: Final = frozenset(("HANGUL", "CJK"))
+_POINTED: Final = frozenset(("ARABIC", "HEBREW"))
+_UNSPELT: Final = _POINTED | _SYLLABIC
+MOST_WORDS: Final = 10
+"""Words of a name that are read."""
+_STOPS: Final = frozenset("بن ابن بنت آل ال و و בן בת של ה".split())
+LATIN_STOPS: Final = frozenset(
+    "al el ul ud ash as ar an at ad az bin ibn ben bint bt ould uld of the and de da do wa e i".split()
+)
+"""Words of a name in Latin letters that its spelling in another script may lack, or join to another word."""
+
+
+def read_sounds(name: str) -> SoundedName | None:
+    """How a name sounds; None for one in Latin letters alone."""
+    if name.isascii():
+        return None
+    scripts = Counter(script for sign in name for script in scripts_of(sign))
+    del scripts["LATIN"]
+    if not scripts:
+        return None
+    script = scripts.most_common(1)[0][0]
+    plain = strip_marks(name) if script in _POINTED else unicodedata.normalize("NFC", name)
+    texts = [word for word in _words(plain) if word not in _STOPS][:MOST_WORDS]
+    spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
+    words = tuple(_keys(word, script) for word in texts)
+    return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT)
+
+
+def _keys(word: str, script: str) -> frozenset[str]:
+    keys = latin_keys(normalise_text(word)) if word.isascii() else script_keys(word, script)
+    return frozenset(map(merged, keys)) if script in _MERGING else keys
+
+
+def _words(text: str) -> Iterator[str]:
+    """Runs of letters with their marks."""
+    for letters, run in groupby(text, lambda sign: unicodedata.category(sign)[0] in "LM" or sign == "\u200c"):
+        if letters:
+            yield "".join(run).replace("\u200c", "")
+
+
+def strip_marks(text: str) -> str:
+    """Without points, accents and lengthening, which names in these scripts have or lack at will."""
+    parted = unicodedata.normalize("NFKC", text)
+    return "".join(sign for sign in parted if unicodedata.category(sign) not in ("Mn", "Cf") and sign != "\u0640")
+
+
+def merged(key: str) -> str:
+    """For scripts that do not tell l from r."""
+    return key.replace("L", "R")

@@ -1,0 +1,110 @@
+"""Names in one script find lists in another, by their sound, and find nobody by chance. All names are made up."""
+
+import random
+from functools import cache
+
+import pytest
+
+from almoner.screening.matching.domain import EntryName, PreparedEntry
+from almoner.screening.matching.service import WatchlistMatcher, compare_names, prepare_name, prepare_subject
+from almoner.screening.matching.watchlist_matcher import FLAG_SCORE
+
+PERSONS = [
+    ("سليم الحداد", "AL-HADDAD, Salim"),
+    ("سليم الحداد", "Selim EL HADDAD"),
+    ("عبد الرحمن القصيبي", "Abdulrahman al-Gosaibi"),
+    ("عبدالرحمن القصيبي", "ABD AL-RAHMAN AL-QUSAYBI"),
+    ("خالد بن يوسف الشريف", "Khaled Youssef CHERIF"),
+    ("ذو الفقار شيرازي", "SHIRAZI, Zolfaghar"),
+    ("پرویز چگینی", "Parviz CHEGINI"),
+    ("راشد منہاس بٹ", "Rashid Minhas BUTT"),
+    ("יעל ברקוביץ", "Yael BERKOVITZ"),
+    ("שלמה צוקרמן", "ZUCKERMAN, Shlomo"),
+    ("박민호", "PAK, Min Ho"),
+    ("박민호", "Min-ho PARK"),
+    ("리철용", "RI, Chol Yong"),
+    ("최은경", "CHOE, U'n-kyo'ng"),
+    ("张伟民", "ZHANG, Weimin"),
+    ("張偉民", "CHANG Wei-min"),
+    ("徐曉東", "HSU Hsiao-tung"),
+    ("陳大文", "CHAN, Tai Man"),
+    ("陳大文", "CHAN, Tai-man Peter"),
+    ("ジョン・スミス", "SMITH, John"),
+    ("たなか いちろう", "TANAKA, Ichiro"),
+    ("राजेश शर्मा", "SHARMA, Rajesh"),
+    ("রাজেশ শর্মা", "Rajesh Sharma"),
+    ("ராஜேஷ் சர்மா", "Rajesh Sharma"),
+    ("สมชาย ทองสุข", "Somchai THONGSUK"),
+    ("გიორგი ლომიძე", "Giorgi LOMIDZE"),
+    ("Արմեն Հակոբյան", "Armen HAKOBYAN"),
+    ("አበበ ተስፋዬ", "Abebe TESFAYE"),
+]
+OTHERS = [
+    ("سليم الحداد", "Salim al-Khatib"),
+    ("سليم الحداد", "Sulayman Hadid al-Masri"),
+    ("יעל ברקוביץ", "Yael Rabinovich"),
+    ("박민호", "KIM, Min Ho"),
+    ("박민호", "PAK, Yong Su"),
+    ("张伟民", "ZHANG, Guoqiang"),
+    ("张伟民", "LI, Weimin"),
+    ("राजेश शर्मा", "Rajesh Verma"),
+    ("ジョン・スミス", "John Sumner"),
+]
+
+
+@pytest.mark.parametrize(("original", "listed"), PERSONS)
+def test_the_sound_of_a_name_is_known_in_another_script(original: str, listed: str) -> None:
+    likeness = compare_names(prepare_name(original), prepare_name(listed))
+    assert likeness.score >= 0.8
+    assert sum(part.points for part in likeness.parts) == pytest.approx(likeness.score)
+    turned = compare_names(prepare_name(listed), prepare_name(original))
+    assert turned.score == likeness.score
+    assert (turned.asked, turned.listed) == (likeness.listed, likeness.asked)
+
+
+@pytest.mark.parametrize(("original", "listed"), OTHERS)
+def test_one_word_in_common_is_not_enough(original: str, listed: str) -> None:
+    assert compare_names(prepare_name(original), prepare_name(listed)).score < FLAG_SCORE
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
+    """Lists in Latin letters by names in others, and lists in others by names in Latin letters."""
+    pairs = [(latin, original) if turned else (original, latin) for original, latin in PERSONS]
+    entries = [
+        PreparedEntry(str(number), (EntryName(prepare_name(listed)),)) for number, (_, listed) in enumerate(pairs)
+    ]
+    matcher = WatchlistMatcher(entries)
+    for number, (asked, listed) in enumerate(pairs):
+        found = matcher.find_candidates(prepare_subject([asked]))
+        assert number in found, (asked, listed)
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        ("حزب الكرامة المصراوية", "Hizb al-Karama al-Masrawiya"),
+        ("حزب الكرامة المصراوية", "AL-KARAMA AL-MASRAWIYA PARTY"),
+        ("جمعية النجمة الخيرية", "AL-NAJMA CHARITABLE SOCIETY"),
+        ("קרן כרמל הגליל", "CARMEL HAGALIL FOUNDATION"),
+    ],
+)
+def test_d1_a_body_is_found_by_words_that_sound_alike_or_are_translated(name: str, listed: str) -> None:
+    assert compare_names(prepare_name(name), prepare_name(listed)).score >= FLAG_SCORE
+
+
+@cache
+def _latin_list() -> WatchlistMatcher:
+    """A list of names put together of listed words at random."""
+    words = "haddad salim khatib omar rashid karim yusuf nasser hamid farid jamal aziz tariq latif munir bashir".split()
+    given = random.Random(28)
+    return WatchlistMatcher(
+        PreparedEntry(str(number), (EntryName(prepare_name(" ".join(given.sample(words, 3)))),))
+        for number in range(400)
+    )
+
+
+def test_whoever_shares_a_word_with_many_is_compared_with_few() -> None:
+    """However many names share words with it, the cost of a name is bounded."""
+    subject = prepare_subject(["سليم رشيد كريم ناصر حميد فريد جمال عزيز طارق لطيف منير بشير عمر حداد"])
+    assert len(_latin_list().find_candidates(subject)) <= 80
