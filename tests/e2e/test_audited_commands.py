@@ -41,18 +41,16 @@ PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-co
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
     {
-        "check", "payment-files show",
         "activities suggest", "approvals list", "audit list", "audit public-key", "audit sign", "audit verify",
-        "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts",
+        "bank-statements gaps", "bank-statements lines", "bank-statements provider-payouts", "check",
         "disbursements holds", "disbursements list", "disbursements show", "disputes list", "disputes show",
-        "documents trash", "donation-requests list", "donation-requests overpayments",
-        "gift-aid claims adjustments", "gift-aid claims list", "keys list", "members groups", "members list",
-        "members sso show", "members sso test", "operators list", "operators tokens list", "partners list",
-        "payee-accounts list", "payee-accounts show", "payment-files list", "refunds failed", "refunds list",
-        "refunds show", "registers diff", "registers list", "registers show", "registers status",
-        "reviews list", "selfcheck", "settlements list", "settlements unmatched", "settlements unreconciled",
-        "unallocated-payments list", "verifications flags", "verifications list", "verifications show",
-        "watchlists status",
+        "documents trash", "donation-requests list", "donation-requests overpayments", "gift-aid claims adjustments",
+        "gift-aid claims list", "keys list", "members groups", "members list", "members sso show", "members sso test",
+        "operators list", "operators tokens list", "partners list", "payee-accounts list", "payee-accounts show",
+        "payment-files list", "payment-files show", "refunds failed", "refunds list", "refunds show",
+        "registers diff", "registers list", "registers show", "registers status", "reviews list", "selfcheck",
+        "settlements list", "settlements unmatched", "settlements unreconciled", "unallocated-payments list",
+        "verifications flags", "verifications list", "verifications show", "watchlists status",
     }
 )  # fmt: skip
 

@@ -106,7 +106,6 @@ REFUSED = [
     "https://example.1/",
     "https://1.2.3.4.5/",
     "https://example..com/",
-    "https://-example.com/",
     "https://exa mple.com/",
     "https://example.com\\@127.0.0.1/",
     "https://example.com\t/",
