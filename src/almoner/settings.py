@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -247,6 +248,11 @@ class Settings(BaseSettings):
         "own mailbox.",
     )
     mail_from: str = Field("", description="Sender of emails, such as Giving <giving@example.org>.")
+    time_zone: Annotated[str, AfterValidator(settings_values.check_time_zone)] = Field(
+        "UTC",
+        description="Time zone of the issuer of receipts, such as America/New_York. Receipts, statements and pages "
+        "show its days.",
+    )
     public_name: str = Field(
         "", max_length=200, description="Name of the organisation that runs this service, shown on pages and in emails."
     )
@@ -491,6 +497,7 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
         source_addresses=tuple(settings.webhook_source_addresses),
         max_age=timedelta(settings.register_max_age) if settings.register_max_age else None,
         public_links=settings.public_links,
+        time_zone=ZoneInfo(settings.time_zone),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from ipaddress import ip_network
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from pydantic import SecretStr
 
@@ -99,6 +100,13 @@ def check_notice_url(value: str) -> str:
     if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= MAX_URL_LENGTH):
         return value
     raise ValueError(f"must be an address such as https://www.example.org/privacy, or `{NO_NOTICE}`")
+
+
+def check_time_zone(value: str) -> str:
+    """A name of the IANA time zone database."""
+    if value in available_timezones():
+        return value
+    raise ValueError("must be a time zone such as America/New_York or Europe/London")
 
 
 def check_contact_email(value: str) -> str:

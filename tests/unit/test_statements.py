@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from pypdf import PdfReader
@@ -30,7 +31,7 @@ from tests.support.clock import TestClock
 from tests.support.figures import Figures
 from tests.unit.test_receipt_documents import AT, LINKS, RECEIPT, kinds, root, text
 
-TODAY = date(2026, 3, 2)
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 OTHER = UUID(int=9)
 
 
@@ -44,7 +45,7 @@ def line(
 def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = False) -> DonorStatement:
     opened = replace(RECEIPT, language=language)
     return DonorStatement(
-        opened, "Bright Bank", donor_statements_domain.calendar_year(2026), lines, {OTHER: "Other Fund"}, more, AT
+        opened, "Bright Bank", donor_statements_domain.calendar_year(2026, UTC), lines, {OTHER: "Other Fund"}, more, AT
     )
 
 
@@ -66,7 +67,7 @@ async def read(made: DonorStatement) -> PdfReader:
     ],
 )
 def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, found: StatementPeriod) -> None:
-    assert donor_statements_domain.parse_period(first, last, TODAY) == found
+    assert donor_statements_domain.parse_period(first, last, NOW, UTC) == found
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,11 @@ def test_a_period_is_two_days_or_this_year(first: str | None, last: str | None, 
 )
 def test_no_period_is_refused(first: str | None, last: str | None) -> None:
     with pytest.raises(InvalidPeriod):
-        donor_statements_domain.parse_period(first, last, TODAY)
+        donor_statements_domain.parse_period(first, last, NOW, UTC)
 
 
 def test_a_period_has_all_moments_of_its_days() -> None:
-    year = donor_statements_domain.calendar_year(2025)
+    year = donor_statements_domain.calendar_year(2025, UTC)
     assert (year.since.isoformat(), year.until.isoformat()) == (
         "2025-01-01T00:00:00+00:00",
         "2026-01-01T00:00:00+00:00",
@@ -99,25 +100,25 @@ def test_a_period_has_all_moments_of_its_days() -> None:
 
 def test_whole_years_are_those_with_gifts_and_tax_years_are_of_pounds() -> None:
     span = DonationSpan(datetime(2025, 4, 5, 22, tzinfo=UTC), datetime(2026, 4, 6, tzinfo=UTC), pounds=True)
-    years, taxed = donor_statements_domain.available_periods(span)
+    years, taxed = donor_statements_domain.available_periods(span, UTC)
     assert [one.first.year for one in years] == [2026, 2025]
     assert taxed == [
         donor_statements_domain.uk_tax_year(2026),
         donor_statements_domain.uk_tax_year(2025),
         donor_statements_domain.uk_tax_year(2024),
     ]
-    assert donor_statements_domain.available_periods(replace(span, pounds=False))[1] == []
-    assert donor_statements_domain.available_periods(None) == ([], [])
+    assert donor_statements_domain.available_periods(replace(span, pounds=False), UTC)[1] == []
+    assert donor_statements_domain.available_periods(None, UTC) == ([], [])
 
 
 def test_tax_years_of_the_united_kingdom_begin_at_midnight_in_london() -> None:
     evening = datetime(2025, 4, 5, 23, 30, tzinfo=UTC)
-    assert donor_statements_domain.available_periods(DonationSpan(evening, evening, pounds=True))[1] == [
+    assert donor_statements_domain.available_periods(DonationSpan(evening, evening, pounds=True), UTC)[1] == [
         donor_statements_domain.uk_tax_year(2025)
     ]
     ended, started = (
         donor_statements_domain.uk_tax_year(2024),
-        donor_statements_domain.parse_period("2025-04-06", "2026-04-05", TODAY),
+        donor_statements_domain.parse_period("2025-04-06", "2026-04-05", NOW, UTC),
     )
     assert ended.until == started.since == evening - timedelta(minutes=30)
     assert started.until == datetime(2026, 4, 5, 23, tzinfo=UTC)
@@ -173,7 +174,7 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
     assert "No donations in this period." in text(await read(statement()))
     for period, reported in (
         (donor_statements_domain.uk_tax_year(2025), True),
-        (donor_statements_domain.calendar_year(2025), False),
+        (donor_statements_domain.calendar_year(2025, UTC), False),
     ):
         shown = text(await read(replace(statement(), period=period)))
         assert ("The tax year begins and ends at midnight UK time." in " ".join(shown.split())) == reported
@@ -186,3 +187,9 @@ async def test_many_gifts_and_hostile_names_are_printed(figures: Figures) -> Non
     document = await read(statement(*rows))
     assert len(document.pages) > many / 50
     assert f"ACME-{many:06}" in text(document)
+
+
+def test_a_year_begins_where_the_issuer_is() -> None:
+    year = donor_statements_domain.calendar_year(2026, ZoneInfo("America/New_York"))
+    assert (year.since, year.until) == (datetime(2026, 1, 1, 5, tzinfo=UTC), datetime(2027, 1, 1, 5, tzinfo=UTC))
+    assert donor_statements_domain.parse_period(None, None, year.until - timedelta(minutes=1), year.zone) == year

@@ -1,7 +1,7 @@
 """Where and as what the service runs; every transaction carries it, so that services need no globals."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal
 
 from almoner.kit.ids import Ids
@@ -28,6 +28,7 @@ class Deployment:
 
     ``receivers``: where webhooks may go. ``source_addresses``: where they come from, as partners are told.
     ``max_age``: what published data may have; older ones are shown as stale, None: whatever their age.
+    ``time_zone``: of who issues receipts, whose days documents, statements and pages show.
     ``public_links``: of whoever runs it, shown on all pages and mails.
     ``identity``: which deployment this is, once its database was looked at, and whether it may act outside.
     """
@@ -41,7 +42,12 @@ class Deployment:
     source_addresses: tuple[str, ...] = ()
     max_age: timedelta | None = None
     public_links: PublicLinks = NO_LINKS
+    time_zone: tzinfo = UTC
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
+
+    def day_of(self, moment: datetime) -> date:
+        """The day of a moment where receipts are issued."""
+        return moment.astimezone(self.time_zone).date()
 
     @property
     def sandbox(self) -> bool:

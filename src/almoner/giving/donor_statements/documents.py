@@ -75,7 +75,7 @@ class StatementDocuments:
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
             "title": language.text("statement.title"),
-            "date": _day(statement.as_of.date()),
+            "date": _day(self._pages.deployment.day_of(statement.as_of)),
             "test": _test(language) if self._pages.deployment.sandbox else None,
             "issuer": directional_text(statement.issuer, rtl=rtl),
             "donor_label": language.text("receipt.donor"),
@@ -112,7 +112,7 @@ class StatementDocuments:
                 language.text("statement.only"),
                 language.text(
                     "statement.as_of",
-                    day=bidi_isolated_plain_text(formats.format_day(statement.as_of, locale), language.direction),
+                    day=bidi_isolated_plain_text(self._pages.format_day(statement.as_of, language), language.direction),
                 ),
             ],
         }
@@ -130,7 +130,7 @@ class StatementDocuments:
             value = bidi_isolated_plain_text(back, language.direction)
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
-            "date": directional_text(formats.format_day(receipt.received_at, locale), rtl=rtl),
+            "date": directional_text(self._pages.format_day(receipt.received_at, language), rtl=rtl),
             "number": directional_text(receipt.shown_number, rtl=rtl),
             "organisation": directional_text(receipt.organisation, rtl=rtl),
             "amount": directional_text(

@@ -1,10 +1,11 @@
 """Statements of gifts: periods, what a line says, and what the lines come to; pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from almoner.giving.receipts.domain import Receipt
 
@@ -21,7 +22,7 @@ MAX_YEARS: Final = 10
 MAX_OFFERED_YEARS: Final = 8
 """Whole years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
-_SUMMER: Final = timedelta(hours=1)
+_LONDON: Final = ZoneInfo("Europe/London")
 
 
 class InvalidPeriod(Exception):
@@ -30,20 +31,21 @@ class InvalidPeriod(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StatementPeriod:
-    """Days, both included, UTC; a tax year of the United Kingdom has those of London, as claims of gift aid do."""
+    """Days of a time zone, both included; a tax year of the United Kingdom has those of London, as claims do."""
 
     first: date
     last: date
+    zone: tzinfo = field(default=UTC, compare=False)
 
     @property
     def since(self) -> datetime:
         """The moment it begins."""
-        return datetime.combine(self.first, time(), UTC) - self._ahead
+        return datetime.combine(self.first, time(), self._zone).astimezone(UTC)
 
     @property
     def until(self) -> datetime:
         """The moment after its end."""
-        return datetime.combine(self.last + _DAY, time(), UTC) - self._ahead
+        return datetime.combine(self.last + _DAY, time(), self._zone).astimezone(UTC)
 
     @property
     def in_london(self) -> bool:
@@ -51,26 +53,26 @@ class StatementPeriod:
         return self == uk_tax_year(self.first.year)
 
     @property
-    def _ahead(self) -> timedelta:
-        return _SUMMER if self.in_london else timedelta()  # in April, London has summer time
+    def _zone(self) -> tzinfo:
+        return _LONDON if self.in_london else self.zone
 
 
-def calendar_year(year: int) -> StatementPeriod:
+def calendar_year(year: int, zone: tzinfo) -> StatementPeriod:
     """January to December."""
-    return StatementPeriod(date(year, 1, 1), date(year, 12, 31))
+    return StatementPeriod(date(year, 1, 1), date(year, 12, 31), zone)
 
 
 def uk_tax_year(year: int) -> StatementPeriod:
     """From 6 April of a year: https://www.gov.uk/self-assessment-tax-returns/deadlines."""
-    return StatementPeriod(date(year, 4, 6), date(year + 1, 4, 5))
+    return StatementPeriod(date(year, 4, 6), date(year + 1, 4, 5), _LONDON)
 
 
-def parse_period(first: str | None, last: str | None, today: date) -> StatementPeriod:
+def parse_period(first: str | None, last: str | None, now: datetime, zone: tzinfo) -> StatementPeriod:
     """The period between two days as a browser sends them; without any, this year. Raises InvalidPeriod."""
     if first is None and last is None:
-        return calendar_year(today.year)
+        return calendar_year(now.astimezone(zone).year, zone)
     try:
-        chosen = StatementPeriod(date.fromisoformat(first or ""), date.fromisoformat(last or ""))
+        chosen = StatementPeriod(date.fromisoformat(first or ""), date.fromisoformat(last or ""), zone)
     except ValueError:
         raise InvalidPeriod from None
     if not 2000 <= chosen.first.year <= chosen.last.year < 2200 or not chosen.first <= chosen.last <= _latest_end(
@@ -94,14 +96,15 @@ class DonationSpan:
     pounds: bool
 
 
-def available_periods(span: DonationSpan | None) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
+def available_periods(span: DonationSpan | None, zone: tzinfo) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
     """Calendar years with gifts, newest first, and, for gifts in GBP, tax years of the United Kingdom."""
     if span is None:
         return [], []
-    years = range(span.last.year, span.first.year - 1, -1)
+    first, last = span.first.astimezone(zone).year, span.last.astimezone(zone).year
     taxed = [uk_tax_year(year) for year in range(span.last.year, span.first.year - 2, -1)]
     taxed = [one for one in taxed if one.since <= span.last and span.first < one.until]
-    return [calendar_year(year) for year in years][:MAX_OFFERED_YEARS], taxed[:MAX_OFFERED_YEARS] if span.pounds else []
+    years = [calendar_year(year, zone) for year in range(last, first - 1, -1)]
+    return years[:MAX_OFFERED_YEARS], taxed[:MAX_OFFERED_YEARS] if span.pounds else []
 
 
 @dataclass(frozen=True, slots=True)

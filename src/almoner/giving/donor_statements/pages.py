@@ -108,7 +108,10 @@ class StatementPages:
             try:
                 period = self._period(request, tx.now)
             except InvalidPeriod:
-                period, problem = domain.calendar_year(tx.now.year), "statement.problem"
+                period, problem = (
+                    domain.calendar_year(self._db.deployment.day_of(tx.now).year, self._db.deployment.time_zone),
+                    "statement.problem",
+                )
             statement = await service.build_statement(tx, donation_id, period)
             span = await service.donation_span(tx, donation_id)
         return self._page(request, statement, span, problem)
@@ -166,7 +169,7 @@ class StatementPages:
 
     def _period(self, request: Request, now: datetime) -> StatementPeriod:
         days = request.query_params
-        return domain.parse_period(days.get("first"), days.get("last"), now.date())
+        return domain.parse_period(days.get("first"), days.get("last"), now, self._db.deployment.time_zone)
 
     async def _offer(self, donation_id: UUID, visit: LinkSession, *, status: int = 200) -> Response:
         async with self._db.read() as tx:
@@ -186,7 +189,7 @@ class StatementPages:
         self, request: Request, statement: DonorStatement, span: DonationSpan | None, problem: str | None
     ) -> Response:
         language = self.pages.language(statement.opened_by.language)
-        years, tax_years = domain.available_periods(span)
+        years, tax_years = domain.available_periods(span, self._db.deployment.time_zone)
         called = [(one, formats.localise_digits(str(one.first.year), language.locale)) for one in years]
         taxed = [
             (one, f"{formats.format_day(one.first, language.locale)} – {formats.format_day(one.last, language.locale)}")

@@ -42,7 +42,7 @@ async def compose_mail(tx: Tx, mails: MailRenderer, donation_id: UUID, at: datet
         "issuer": await _issuer(tx, partner, donation),
         "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", language.locale),
         "amount": formats.format_money(stored.minor, stored.currency, language.locale),
-        "on": formats.format_day(donation.reassigned_at or at, language.locale),
+        "on": mails.format_day(donation.reassigned_at or at, language),
         "why": f"reassigned.why.{made.ground or 'unknown'}",
         "reference": mails.deployment.ids.text("donation", donation.id),
         "link": _link(mails, donation),

@@ -1,6 +1,6 @@
 """From a receipt to what the donor is given: the mail in both forms, and the document that is attached to it."""
 
-from datetime import datetime
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -40,8 +40,8 @@ class ReceiptDocuments:
             "receipt": receipt,
             "amount": amount,
             "rows": self._rows(receipt, language),
-            "back": formats.format_day(receipt.refunded.at, language.locale) if receipt.refunded else None,
-            "moved": formats.format_day(receipt.passed_on.at, language.locale) if receipt.passed_on else None,
+            "back": self._pages.format_day(receipt.refunded.at, language) if receipt.refunded else None,
+            "moved": self._pages.format_day(receipt.passed_on.at, language) if receipt.passed_on else None,
             "link": self.status_url(receipt),
         }
         reference = self._reference(receipt)
@@ -89,7 +89,7 @@ class ReceiptDocuments:
             ("organisation", receipt.organisation),
             ("register", receipt.register),
             ("number", receipt.register_number),
-            ("date", formats.format_day(receipt.received_at, language.locale)),
+            ("date", self._pages.format_day(receipt.received_at, language)),
             ("reference", self._reference(receipt)),
         )
         return [(f"receipt.{name}", value) for name, value in facts]
@@ -105,11 +105,11 @@ class ReceiptDocuments:
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
         if receipt.refunded and not receipt.void:
-            back = formats.format_day(receipt.refunded.at, language.locale)
+            back = self._pages.format_day(receipt.refunded.at, language)
             notes.insert(0, language.text("receipt.corrected", day=bidi_isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
             stated = {
-                "day": formats.format_day(receipt.passed_on.at, language.locale),
+                "day": self._pages.format_day(receipt.passed_on.at, language),
                 "former": receipt.organisation,
                 "organisation": receipt.now_for,
             }
@@ -120,7 +120,7 @@ class ReceiptDocuments:
             "region": languages.region_of(language.html_lang),
             "rtl": rtl,
             "title": title,
-            "date": _day(receipt.issued_at),
+            "date": _day(self._pages.deployment.day_of(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
             "void": language.text("receipt.void") if receipt.void else None,
             "issuer": directional_text(receipt.issuer, rtl=rtl),
@@ -144,5 +144,5 @@ class ReceiptDocuments:
         }
 
 
-def _day(at: datetime) -> list[int]:
+def _day(at: date) -> list[int]:
     return [at.year, at.month, at.day]

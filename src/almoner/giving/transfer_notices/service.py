@@ -44,7 +44,7 @@ async def compose_mail(
         "holder": pay_to.holder,
         "rows": pay_to.rows,
         "reference": transfer.shown_reference,
-        "until": formats.format_day(transfer.until, language.locale),
+        "until": mails.format_day(transfer.until, language),
         "link": f"{mails.deployment.links.pages}/{PAGE_PURPOSE}?token={token}",
     }
     return mails.render_mail(

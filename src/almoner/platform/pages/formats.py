@@ -56,9 +56,9 @@ def currency_name(currency: str, locale: Locale) -> str:
     return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
 
 
-def format_day(moment: date | datetime, locale: Locale) -> str:
-    """``21 November 2026`` in the language, UTC."""
-    return localise_digits(dates.format_date(moment, "long", locale=locale), locale)
+def format_day(day: date, locale: Locale) -> str:
+    """``21 November 2026`` in the language. Which day a moment lies in depends on the issuer's time zone."""
+    return localise_digits(dates.format_date(day, "long", locale=locale), locale)
 
 
 def format_moment(at: datetime, locale: Locale) -> str:

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from secrets import token_urlsafe
@@ -120,6 +121,10 @@ class PageRenderer:
             values=values,
         )
 
+    def format_day(self, moment: datetime, language: Language) -> str:
+        """``21 November 2026`` in the language, where receipts are issued."""
+        return formats.format_day(self.deployment.day_of(moment), language.locale)
+
     def _shared(self, language: Language) -> dict[str, object]:
         locale = language.locale
 
@@ -140,7 +145,7 @@ class PageRenderer:
             "search_url": assets.SEARCH.path,
             "money": money,
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
-            "day": lambda at: formats.format_day(at, locale),
+            "day": lambda at: self.format_day(at, language),
             "moment": lambda at: formats.format_moment(at, locale),
         }
 

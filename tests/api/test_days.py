@@ -1,0 +1,43 @@
+"""The days on receipts, pages and statements are those of whoever issues the receipts (settled 11)."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from almoner.settings import UnsafeSettings, read_settings
+from tests.support import factories
+from tests.support.browsing import Browser
+from tests.support.client import data
+from tests.support.database import TestDatabase
+from tests.support.service import Service, serving
+
+NEW_YEARS_EVE = datetime(2027, 1, 1, 4, 30, tzinfo=UTC)
+"""Half past eleven in New York."""
+
+
+@pytest.fixture
+async def in_new_york(empty_database: TestDatabase) -> AsyncIterator[Service]:
+    """A service whose receipts are issued in New York."""
+    async with serving(empty_database, time_zone="America/New_York") as made:
+        yield made
+
+
+async def test_a_gift_of_new_years_eve_is_one_of_the_old_year(in_new_york: Service) -> None:
+    service = in_new_york
+    service.clock.advance_to(NEW_YEARS_EVE)
+    api = service.client((await service.tenant()).secret)
+    await factories.donation(service, api, email="ada@example.org")
+    await service.drain()
+    (receipt,) = data(await api.get("/v1/sandbox/mailbox", to="ada@example.org"))
+    for form in ("text", "html"):
+        assert "December 31, 2026" in receipt[form]
+        assert "January 1" not in receipt[form]
+    link = next(word for word in receipt["text"].split() if "/gift?token=" in word)
+    shown = await Browser(service.app, "http://localhost").open(link)
+    assert "December 31, 2026" in shown.text
+
+
+def test_a_time_zone_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UnsafeSettings, match="ALMONER_TIME_ZONE must be a time zone such as"):
+        read_settings(time_zone="Mars/Olympus")
