@@ -85,6 +85,7 @@ class World:
 GIFT = {"amount": 2500, "currencyCode": "USD"}
 DECLARATION = {
     "title": "Dr",
+    "firstName": "Ada",
     "lastName": "Byron",
     "buildingNameNumber": "1",
     "roadName": "Mill Lane",

@@ -149,4 +149,6 @@ def test_settings_of_production_are_told_all_at_once(installed: Clone) -> None:
         "ALMONER_WEBHOOK_SOURCE_ADDRESSES",
         "ALMONER_MAIL_URL",
         "ALMONER_MAIL_FROM",
+        "ALMONER_PRIVACY_URL",
+        "ALMONER_CONTACT_EMAIL",
     }
