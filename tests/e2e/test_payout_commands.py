@@ -184,6 +184,8 @@ async def test_in_production_a_person_confirms(service: Service, api: Client, tm
         "PAGES_URL": "https://give.example.org",
         "WEBHOOK_SOURCE_ADDRESSES": "192.0.2.1",
         "MAIL_URL": "smtps://mail.example.org",
+        "PRIVACY_URL": "https://almoner.example/privacy",
+        "CONTACT_EMAIL": "help@almoner.example",
         "MAIL_FROM": "Giving <giving@example.org>",
     }
     almoner = terminal(service, tmp_path, "finance", by=None, **production)

@@ -196,6 +196,7 @@ async def under_load(address: str, key: str) -> AsyncIterator[Load]:
             over.set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -123,7 +123,7 @@ async def test_h8_a_missing_document_is_handed_in_on_the_page(site: Site) -> Non
 async def test_h8_axe_finds_nothing_in_any_state(
     site: Site, axe: None, scheme: Literal["light", "dark"], language: str
 ) -> None:
-    made, missing = await waiting(site, language=language, look={"primaryColor": "#ffd400"})
+    made, missing = await waiting(site, language=language, look={"branding": {"primaryColor": "#ffd400"}})
     _, link = await refused(site, language=language)
     async with site.donor(color_scheme=scheme, **PHONE) as page:
         for width in (1280, 320):

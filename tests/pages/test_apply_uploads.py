@@ -36,10 +36,10 @@ async def test_wrong_huge_and_hostile_files_are_refused_in_words_and_good_ones_t
         await page.get_by_role("button", name="Upload document").click()
         await expect(page.locator("#file-problem")).to_contain_text("Choose a file to upload")
         for name, media_type, content, words in (
-            ("notes.txt", "text/plain", b"hello", "must be a readable JPG, PNG or PDF"),
-            ("page.png", "image/png", b"<html><script>alert(1)</script>", "must be a readable JPG, PNG or PDF"),
-            ("large.png", "image/png", bytes(5_242_881), "must be 5 MB or smaller"),
-            ("huge.pdf", "application/pdf", bytes(HUGE), "must be 5 MB or smaller"),
+            ("notes.txt", "text/plain", b"hello", "must be a JPG, PNG, HEIC or PDF"),
+            ("page.png", "image/png", b"<html><script>alert(1)</script>", "must be a JPG, PNG, HEIC or PDF"),
+            ("huge.png", "image/png", bytes(26 * 1024 * 1024), "must be 25 MB or smaller"),
+            ("zeros.pdf", "application/pdf", bytes(HUGE), "must be a JPG, PNG, HEIC or PDF"),
         ):
             await upload(page, name, media_type, content)
             await expect(page.locator("#file-problem")).to_contain_text(words)

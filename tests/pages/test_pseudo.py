@@ -80,6 +80,8 @@ async def send(page: Page, **typed: str) -> None:
     """Fill fields by their names, without the browser's own limits, and send the form."""
     await page.evaluate("document.querySelectorAll('[maxlength]').forEach(field => field.removeAttribute('maxlength'))")
     for name, text in typed.items():
+        if name == "message" and not await page.locator("#message").is_visible():
+            await page.locator(".word summary").click()
         await page.locator(f"#{name}").fill(text)
     await page.locator("form button[type=submit]").first.click()
     await page.wait_for_load_state()

@@ -34,6 +34,10 @@ from tests.support.submissions import configured as checks
 
 WORDS = set(json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8")))
 OF_APPLICANTS = {key for key in WORDS if key.startswith(("apply.", "applied."))}
+OF_OTHER_TESTS = re.compile(
+    r"apply\.problem\.file\.(large|damaged|encrypted|pixels|pages|animation)$|applied\.candidates\."
+)
+"""Why a file was refused, and namesakes, which are tested where they arise."""
 MESSAGES = ("expired", "unknown", "again", "broken")
 LONG = "x" * 5001
 
@@ -113,7 +117,7 @@ async def test_h9_no_word_of_an_application_is_outside_the_catalogues(
     walk_what_only_says_something(strange, catalogues, reader)
     await read_mails(strange, reader)
     assert reader.seen <= WORDS
-    assert OF_APPLICANTS - reader.seen == set()
+    assert {key for key in OF_APPLICANTS - reader.seen if not OF_OTHER_TESTS.match(key)} == set()
 
 
 async def walk_the_form(service: Service, api: Client, reader: Reader) -> None:

@@ -110,7 +110,6 @@ async def test_w2_attempts_are_numbered_kept_and_never_changed(
         (MAX_ATTEMPTS + 1, 12, 200, None, None),
         (2, -1, 200, None, None),
         (2, 12, None, None, None),
-        (2, 12, 200, "both", None),
         (2, 12, 200, None, "x" * 1001),
     ):
         await _refuses(service, attempt, delivery, number, duration, status, error, answer)

@@ -14,8 +14,8 @@ from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalo
 
 _ACCENTED: Final = str.maketrans("aceinosuyzAEIOSU", "àçéîñöšüýžÀÉÎÖŠÜ")
 _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
-_SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total")
-_SILENT: Final = ("style", "bdi", "textarea")
+_SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total", "data-done")
+_SILENT: Final = ("style", "script", "bdi", "textarea")
 DATA: Final = {"QQ", "Partner", "Almoner"}
 """A monogram, the name of a logo, and who made the page; other data stand in mark-up of their own."""
 

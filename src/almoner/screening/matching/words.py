@@ -288,5 +288,5 @@ def prepare_name(name: str) -> PreparedName:
         written.endswith(_OPEN),
         _acronyms(written.split(), words),
         bare,
-        read_sounds(name[:_LONGEST]),
+        read_sounds(strip_native_forms(name[:_LONGEST])[0]),
     )

@@ -18,14 +18,14 @@ Line = Annotated[Text255, Typed]
 class GiftAidIn(RequestBody):
     """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
 
-    title: Line
+    title: Line = Field(examples=["Dr"])
     first_name: Line
     last_name: Line
-    building_name_number: Line
-    road_name: Line
-    city: Line
-    country: Line
-    postcode: Line
+    building_name_number: Line = Field(examples=["1"])
+    road_name: Line = Field(examples=["Mill Lane"])
+    city: Line = Field(examples=["Leeds"])
+    country: Line = Field(examples=["United Kingdom"])
+    postcode: Line = Field(examples=["LS1 1AA"])
     user_id: Annotated[str, IdText("user")] | None = Field(
         None, description="With a publishable key it counts only while a donation session of the user is open."
     )
