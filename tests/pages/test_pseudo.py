@@ -46,7 +46,8 @@ ELSEWHERE = {
         r"|receipt\.(title|void|refunded|kept|corrected)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
         r"|remittance\.|give\.transfer(_held\.\w+)?$|transfer\."
-        r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))",
+        r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))"
+        r"|site\.|page\.(website|privacy|terms|imprint|contact|back)$|gift\.soon\.|thanks\.aid$|give\.problem\.(first|last)_name\.missing$",
         key,
     )
 }

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from secrets import token_urlsafe
@@ -121,9 +121,10 @@ class PageRenderer:
             values=values,
         )
 
-    def format_day(self, moment: datetime, language: Language) -> str:
-        """``21 November 2026`` in the language, where receipts are issued."""
-        return formats.format_day(self.deployment.day_of(moment), language.locale)
+    def format_day(self, at: date | datetime, language: Language) -> str:
+        """``21 November 2026`` in the language: a day, or that of a moment where receipts are issued."""
+        day = self.deployment.day_of(at) if isinstance(at, datetime) else at
+        return formats.format_day(day, language.locale)
 
     def _shared(self, language: Language) -> dict[str, object]:
         locale = language.locale
