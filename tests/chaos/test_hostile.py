@@ -221,7 +221,7 @@ async def test_a_partner_notices_little_of_a_hostile_hour(figures: Figures, minu
         folder("hostile") as place,
         small_disk(place / "disk", DISK_MEGABYTES) as data,
         log_pipe() as (output, end_log),
-        running(data, "run", output) as here,
+        running(data, "run", output, rate_limit_secret="100/200") as here,
     ):
         async with (
             asyncio.timeout(seconds + 300),
