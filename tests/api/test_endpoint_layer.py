@@ -366,7 +366,7 @@ async def test_plain_http_is_refused_where_https_is_required(service: support.Se
     await stranger.close()
 
 
-async def test_a_server_that_stops_answers_on_connections_that_end_o11(service: support.Service) -> None:
+async def test_a_server_that_stops_answers_on_connections_that_end(service: support.Service) -> None:
     services, drain = service.services, Drain()
     inner = ApiApplication(service.db, services.guard, [routes])
     app = EdgeMiddleware(inner, services.telemetry, service.clock, https_only=False, drain=drain)

@@ -100,7 +100,7 @@ async def test_a_registry_is_named_by_its_id_code_or_name(service: Service, api:
         ("DEU", "Zuwendungsempfaengerregister", "RA000220-VR8726"),
     ],
 )
-async def test_registries_are_understood_by_other_names_d7(api: Client, country: str, name: str, number: str) -> None:
+async def test_registries_are_understood_by_other_names(api: Client, country: str, name: str, number: str) -> None:
     made = await requested(api, registryName=name, registryId=number, countryCode=country)
     assert (made["registryName"], made["registryId"]) == (name, number)
 

@@ -55,7 +55,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_an_http_endpoint_of_ours_and_a_missing_bucket_o5(tmp_path: Path) -> None:
+async def test_an_http_endpoint_of_ours_and_a_missing_bucket(tmp_path: Path) -> None:
     async with object_store("documents") as (address, stored):
         given = settings.read_settings(
             documents_url="s3://documents/almoner", documents_endpoint=address, data_dir=tmp_path

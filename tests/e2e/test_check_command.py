@@ -53,7 +53,7 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
     assert stored == [], "the file that was written is removed"
 
 
-async def test_everything_that_is_wrong_is_told_at_once_o3(service: Service, tmp_path: Path) -> None:
+async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     nobody = f"127.0.0.1:{free_port()}"
     status, found = await checked(
@@ -80,7 +80,7 @@ async def test_everything_that_is_wrong_is_told_at_once_o3(service: Service, tmp
     assert found["registers and watch lists"]["status"] == "skipped"
 
 
-async def test_a_mail_server_is_met_and_a_message_sent_if_asked_o3(service: Service, tmp_path: Path) -> None:
+async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service, tmp_path: Path) -> None:
     received: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

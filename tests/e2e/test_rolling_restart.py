@@ -204,7 +204,7 @@ async def under_load(address: str, key: str) -> AsyncIterator[Load]:
         for name in PROXIES
     ],
 )
-async def test_a_rolling_restart_loses_no_request_o11(servers: Servers, tmp_path: Path, name: str) -> None:
+async def test_a_rolling_restart_loses_no_request(servers: Servers, tmp_path: Path, name: str) -> None:
     with proxied(name, tmp_path, servers.ports) as address:
         reads = httpx.AsyncClient(base_url=address, headers={"Host": NAME}, verify=False)
 
@@ -229,7 +229,7 @@ async def test_a_rolling_restart_loses_no_request_o11(servers: Servers, tmp_path
     assert load.answered > 2 * DRAIN_SECONDS * SENDERS
 
 
-async def test_a_server_says_that_it_stops_and_goes_on_answering_o11(servers: Servers) -> None:
+async def test_a_server_says_that_it_stops_and_goes_on_answering(servers: Servers) -> None:
     port, other = servers.ports
     process, hurried = servers.running[port], servers.running[other]
     address = f"http://127.0.0.1:{port}"

@@ -51,7 +51,7 @@ async def failed(*words: str | bytes, output: str | None = None, **given: str) -
 
 
 @pytest.mark.parametrize("command", [("serve",), ("worker",), ("partners", "list")])
-async def test_a_wrong_master_key_does_not_start_o8(service: Service, tmp_path: Path, command: tuple[str, ...]) -> None:
+async def test_a_wrong_master_key_does_not_start(service: Service, tmp_path: Path, command: tuple[str, ...]) -> None:
     port = str(free_port())
     line = await failed(
         *command, database_url=service.database.dsn, master_key=OTHER_KEY, data_dir=str(tmp_path), port=port
@@ -59,7 +59,7 @@ async def test_a_wrong_master_key_does_not_start_o8(service: Service, tmp_path: 
     assert line.startswith("ALMONER_MASTER_KEY is not the key that this database was written with")
 
 
-async def test_migrate_names_the_owners_setting_o4(postgres_server: PostgresServer, tmp_path: Path) -> None:
+async def test_migrate_names_the_owners_setting(postgres_server: PostgresServer, tmp_path: Path) -> None:
     async with unmigrated(postgres_server) as database:
         line = await failed("migrate", database_url=database.dsn, data_dir=str(tmp_path))
         assert line == (
@@ -75,7 +75,7 @@ async def test_migrate_names_the_owners_setting_o4(postgres_server: PostgresServ
         assert "(ALMONER_OWNER_DATABASE_URL) rejected the connection" in line
 
 
-async def test_arguments_that_are_no_text_and_a_full_output_a13() -> None:
+async def test_arguments_that_are_no_text_and_a_full_output() -> None:
     line = await failed("partners", "show", b"caf\xe9")
     assert (
         line == "Argument 3 (caf\N{REPLACEMENT CHARACTER}) is not UTF-8: type it again, in a terminal that uses UTF-8."
@@ -98,9 +98,7 @@ async def test_arguments_that_are_no_text_and_a_full_output_a13() -> None:
         (asyncpg.FeatureNotSupportedError('extension "pg_trgm" is not available'), "postgresql-contrib"),
     ],
 )
-def test_what_a_database_refuses_is_one_sentence_o12_o14(
-    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_database_refuses_is_one_sentence(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALMONER_DATABASE_URL", "postgresql://app:hush@one:5432,two:5433/almoner")
     line = explain_error(error)
     assert line is not None
@@ -109,7 +107,7 @@ def test_what_a_database_refuses_is_one_sentence_o12_o14(
     assert "hush" not in line
 
 
-def test_settings_that_are_none_are_named_with_the_nearest_o18() -> None:
+def test_settings_that_are_none_are_named_with_the_nearest() -> None:
     given = {
         "ALMONER_TRUSTED_PROXY": "10.0.0.0/8",
         "ALMONER_NAME_AGREEMENT": "0.9",

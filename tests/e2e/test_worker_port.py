@@ -26,7 +26,7 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
-async def test_a_worker_shows_its_health_and_metrics_o7(service: Service, tmp_path: Path) -> None:
+async def test_a_worker_shows_its_health_and_metrics(service: Service, tmp_path: Path) -> None:
     port = free_port()
     process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1")
     try:

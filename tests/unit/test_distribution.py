@@ -19,7 +19,7 @@ def requirements() -> dict[str, Requirement]:
     return {one.name: one for one in map(Requirement, declared)}
 
 
-def test_the_wheel_declares_what_the_service_needs_o1(tmp_path: Path) -> None:
+def test_the_wheel_declares_what_the_service_needs(tmp_path: Path) -> None:
     lines = (PROJECT / "requirements/service.in").read_text().splitlines()
     needed = {Requirement(spec).name for line in lines if (spec := line.partition("#")[0].strip())}
     assert set(requirements()) == needed - {"flit-core"}  # which only builds

@@ -76,7 +76,7 @@ def score(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("written", dict.fromkeys(WRITTEN))
-def test_forms_of_over_forty_countries_are_known_at_both_ends_d6(written: str) -> None:
+def test_forms_of_over_forty_countries_are_known_at_both_ends(written: str) -> None:
     for name in ("Karuna Zeleni", "Надія", "希望の家"):
         for other in (f"{written} {name}", f"{name} {written}", f"{name}, {written}", f"{name} ({written})"):
             assert score(name, other) == 1, other
@@ -164,7 +164,7 @@ def test_two_kinds_of_body_are_two(one: str, other: str) -> None:
         ("SALEM MED ASSOC", "Salem Medical Assn"),
     ],
 )
-def test_abbreviations_stand_for_every_word_that_is_shortened_so_d10(short: str, whole: str) -> None:
+def test_abbreviations_stand_for_every_word_that_is_shortened_so(short: str, whole: str) -> None:
     assert score(short, whole) == pytest.approx(1)
 
 

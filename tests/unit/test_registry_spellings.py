@@ -97,12 +97,12 @@ def test_all_registries_are_read() -> None:
 
 
 @pytest.mark.parametrize(("country", "code", "text"), WRITTEN)
-def test_a_registry_is_understood_however_it_is_called_d7(country: str, code: str, text: str) -> None:
+def test_a_registry_is_understood_however_it_is_called(country: str, code: str, text: str) -> None:
     assert meant(text, country) == [code]
 
 
 @pytest.mark.parametrize(("code", "number"), [("CCNI", "NIC100019"), ("OSCR", "SC042386"), ("CCEW", "1173575")])
-def test_where_several_are_meant_the_number_may_tell_d7(code: str, number: str) -> None:
+def test_where_several_are_meant_the_number_may_tell(code: str, number: str) -> None:
     named = meant("register of charities", "GBR")
     assert {"CCEW", "CCNI", "OSCR"} == set(named)
     possible = [one for one in named if domain.check_identifier(one, number).key is not None]
