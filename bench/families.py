@@ -36,7 +36,6 @@ from bench.scale import BRIEF, FULL, Scale
 from tests.support import bmf
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "families.md"
-MEASURED: Final = "## Measured\n"
 MONTH: Final = SHARED / "us_irs_bmf" / "2026-04-13"
 ASKED: Final = 200
 SEED: Final = 20261126
@@ -297,11 +296,7 @@ def main() -> None:
     given = parser.parse_args()
     lines = [f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC.", "", *(f"- {fact}" for fact in machine.facts("embedded"))]
     lines += measure(FULL, wrong=given.wrong)
-    report = "\n".join(lines) + "\n"
-    print(report)
-    if given.write:
-        introduction = REPORT.read_text().partition(MEASURED)[0]
-        REPORT.write_text(f"{introduction}{MEASURED}\n{report}")
+    machine.publish("\n".join(lines) + "\n", REPORT, write=given.write)
 
 
 if __name__ == "__main__":

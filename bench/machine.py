@@ -5,8 +5,12 @@ import platform
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import psutil
+
+MEASURED: Final = "## Measured\n"
+"""Begins what a measurement writes on its evidence page."""
 
 
 def facts(postgres_version: str) -> list[str]:
@@ -28,6 +32,14 @@ def facts(postgres_version: str) -> list[str]:
         f"Python {platform.python_version()}, PostgreSQL {postgres_version}",
         f"commit {commit or 'unknown'}, load average before the run {psutil.getloadavg()[0]:.2f}",
     ]
+
+
+def publish(report: str, page: Path, *, write: bool) -> None:
+    """Print a report, and put it below the heading of its evidence page, in place of the former one."""
+    print(report)
+    if write:
+        introduction = page.read_text().partition(MEASURED)[0]
+        page.write_text(f"{introduction}{MEASURED}\n{report}")
 
 
 def forget(folder: Path) -> None:

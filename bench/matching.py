@@ -13,7 +13,6 @@ from typing import Final
 from bench import machine, matching_pairs, matching_persons, matching_screening
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "matching.md"
-MEASURED: Final = "## Measured\n"
 
 
 def main() -> None:
@@ -32,11 +31,7 @@ def main() -> None:
     lines += ["", *matching_persons.measure(given.share / 8)]
     if given.nomenklatura:
         lines += ["", *matching_pairs.rivals_speed(given.nomenklatura)]
-    report = "\n".join(lines) + "\n"
-    print(report)
-    if given.write:
-        introduction = REPORT.read_text().partition(MEASURED)[0]
-        REPORT.write_text(f"{introduction}{MEASURED}\n{report}")
+    machine.publish("\n".join(lines) + "\n", REPORT, write=given.write)
 
 
 if __name__ == "__main__":

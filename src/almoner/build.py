@@ -9,7 +9,7 @@ _PACKAGE: Final = Path(__file__).parent
 
 
 def commit() -> str | None:
-    """The commit; None where nobody wrote it down."""
+    """The commit that this was built from; None if it was not recorded."""
     written = (_PACKAGE / "commit.txt").read_text().strip()
     return written if _HASH.fullmatch(written) else _checked_out(_PACKAGE.parents[1] / ".git")
 

@@ -91,7 +91,7 @@ def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulato
 
 
 async def check_stripe(settings: Settings) -> str | None:
-    """Ask Stripe for a payment that there is not: who answers so knows the key. None without an account.
+    """Check the secret key with a request for a payment that does not exist. None without an account.
 
     Raises ProviderFailure.
     """

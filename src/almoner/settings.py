@@ -355,7 +355,7 @@ class Settings(BaseSettings):
 
     @property
     def public_links(self) -> PublicLinks:
-        """The notices and the contact of whoever runs the service."""
+        """Name, notices and contact of the organisation that runs the service."""
         texts = (self.public_name, "", self.privacy_url, self.terms_url, self.imprint_url, self.contact_email)
         return PublicLinks(*(text if text not in ("", settings_values.NO_NOTICE) else None for text in texts))
 

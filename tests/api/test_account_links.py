@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.people import PASSWORD
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, Tenant, serving
 
 NEW = "purple monkeys read dishwashers"
@@ -205,18 +205,7 @@ async def test_one_mailbox_gets_few_of_these_mails_and_one_network_asks_for_few(
 
 
 async def test_account_pages_are_there_in_production(empty_database: TestDatabase) -> None:
-    production: dict[str, Any] = {
-        "environment": "production",
-        "api_url": "https://api.almoner.example",
-        "pages_url": "https://give.almoner.example",
-        "mail_url": "smtp://127.0.0.1:9",
-        "mail_from": "Almoner <almoner@almoner.example>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-        "provider_url": "",
-        "webhook_source_addresses": "192.0.2.10",
-    }
-    async with serving(empty_database, **production) as live:
+    async with serving(empty_database, **PRODUCTION) as live:
         one = Browser(live.app, "https://give.almoner.example")
         page = await one.get("/operator/sign-in")
         assert page.status_code == 200

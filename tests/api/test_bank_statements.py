@@ -21,6 +21,7 @@ from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.payouts import payouts, settled, verified
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, reference
 
@@ -109,18 +110,7 @@ async def test_m7_a_csv_is_of_an_account_of_ours(alone: Service, tmp_path: Path)
 async def test_m7_production_believes_no_statement_before_our_accounts_are_set(
     empty_database: TestDatabase, tmp_path: Path
 ) -> None:
-    live: dict[str, Any] = {
-        "environment": "production",
-        "api_url": "https://api.almoner.example",
-        "pages_url": "https://give.almoner.example",
-        "mail_url": "smtp://127.0.0.1:9",
-        "mail_from": "Almoner <almoner@almoner.example>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-        "provider_url": "",
-        "webhook_source_addresses": "192.0.2.10",
-    }
-    async with serving(empty_database, **live) as alone:
+    async with serving(empty_database, **PRODUCTION) as alone:
         content = camt.statement(camt.entry("B1", 500))
         [reported] = await refused(alone, content)
         assert "set ALMONER_BANK_ACCOUNTS to a TOML file of our accounts" in reported

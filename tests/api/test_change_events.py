@@ -10,6 +10,7 @@ from tests.support import giving as support
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.payouts import came_back, payouts, run, settled, verified
+from tests.support.production import PRODUCTION
 from tests.support.requests import asked, paid, requests
 from tests.support.service import Service, serving
 
@@ -87,18 +88,7 @@ async def test_an_invite_is_reported_when_it_expires(service: Service, api: Clie
 
 
 async def test_a_session_that_nobody_can_pay_for_is_refused_with_the_reason(empty_database: TestDatabase) -> None:
-    live: dict[str, Any] = {
-        "environment": "production",
-        "api_url": "https://api.almoner.example",
-        "pages_url": "https://give.almoner.example",
-        "mail_url": "smtp://127.0.0.1:9",
-        "mail_from": "Almoner <almoner@almoner.example>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-        "provider_url": "",
-        "webhook_source_addresses": "192.0.2.10",
-    }
-    async with serving(empty_database, **live) as alone:
+    async with serving(empty_database, **PRODUCTION) as alone:
         api = alone.client((await alone.tenant()).secret)
         cause = await factories.nonprofit(alone)
         refused = await api.post("/v1/donation-sessions", {"organisationId": cause})

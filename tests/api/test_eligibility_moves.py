@@ -29,6 +29,7 @@ from tests.support.eligibility import (
     uuid,
 )
 from tests.support.eventually import eventually
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, serving
 from tests.support.validation import requested
 
@@ -84,18 +85,7 @@ async def test_sb_a_test_value_shows_on_the_next_get_within_a_second(service: Se
 
 
 async def test_in_production_a_test_value_is_no_sub_tag_and_nothing_is_simulated(empty_database: TestDatabase) -> None:
-    live: dict[str, Any] = {
-        "environment": "production",
-        "provider_url": "",
-        "api_url": "https://api.example.org",
-        "pages_url": "https://give.example.org",
-        "webhook_source_addresses": ["192.0.2.1"],
-        "mail_url": "smtps://mail.example.org",
-        "mail_from": "Giving <giving@example.org>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-    }
-    async with serving(empty_database, **live) as service:
+    async with serving(empty_database, **PRODUCTION) as service:
         api = service.client((await service.tenant()).secret)
         organisation = await body_of(service, {DOGS: "ntee:D20"})
         for value in ("test_pass", "test_fail"):

@@ -13,6 +13,7 @@ from almoner.giving.checkout.payments.domain import DisputeStatus, ProviderStatu
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.giving import PAID, gift
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, serving
 from tests.support.stripe_account import CHALLENGED, DELAYED, SECRET, signed
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
@@ -266,19 +267,7 @@ async def test_a_call_that_the_librarys_types_do_not_allow_is_refused(stripe: St
 async def test_production_takes_gifts_where_a_live_key_is_set_and_simulates_nothing(
     empty_database: TestDatabase,
 ) -> None:
-    live: dict[str, Any] = {
-        "environment": "production",
-        "provider_url": "",
-        "api_url": "https://api.example.org",
-        "pages_url": "https://give.example.org",
-        "webhook_source_addresses": ["192.0.2.1"],
-        "mail_url": "smtps://mail.example.org",
-        "mail_from": "Giving <giving@example.org>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-        "stripe_secret_key": "rk_live_stub",
-        "stripe_webhook_secret": "whsec_stub",
-    }
+    live = {**PRODUCTION, "stripe_secret_key": "rk_live_stub", "stripe_webhook_secret": "whsec_stub"}
     async with serving(empty_database, **live) as service:
         assert service.services.provider_app is None
         nobody = service.client(None)

@@ -14,6 +14,7 @@ from tests.support import database
 from tests.support.bmf import body
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, serving
 from tests.support.validation import PATH, SIMULATE, Lists, decided, evidence, requested, steps
 
@@ -90,23 +91,10 @@ async def test_the_others_wait_with_their_reasons(
     assert evaluation.outcome.reasons == reasons
 
 
-LIVE: Final[dict[str, Any]] = {
-    "environment": "production",
-    "provider_url": "",
-    "api_url": "https://api.example.org",
-    "pages_url": "https://give.example.org",
-    "webhook_source_addresses": ["192.0.2.1"],
-    "mail_url": "smtps://mail.example.org",
-    "mail_from": "Giving <giving@example.org>",
-    "privacy_url": "https://almoner.example/privacy",
-    "contact_email": "help@almoner.example",
-}
-
-
 async def test_in_production_a_test_value_is_a_name_and_nothing_is_simulated(
     empty_database: TestDatabase, tmp_path: Path
 ) -> None:
-    async with serving(empty_database, **LIVE, documents_url=f"file://{tmp_path}") as service:
+    async with serving(empty_database, **PRODUCTION, documents_url=f"file://{tmp_path}") as service:
         api = service.client((await service.tenant()).secret)
         made = await requested(api, name="test_accept")
         await service.drain()

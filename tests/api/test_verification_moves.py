@@ -14,6 +14,7 @@ from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, Tenant, serving
 from tests.support.verifications import (
     CHECKS,
@@ -307,18 +308,7 @@ async def test_what_officers_decided_stays_with_who_and_why(service: Service, ap
 
 
 async def test_in_production_a_test_value_is_a_wrong_id_and_nothing_is_simulated(empty_database: TestDatabase) -> None:
-    live: dict[str, Any] = {
-        "environment": "production",
-        "provider_url": "",
-        "api_url": "https://api.example.org",
-        "pages_url": "https://give.example.org",
-        "webhook_source_addresses": ["192.0.2.1"],
-        "mail_url": "smtps://mail.example.org",
-        "mail_from": "Giving <giving@example.org>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
-    }
-    async with serving(empty_database, **live) as service:
+    async with serving(empty_database, **PRODUCTION) as service:
         api = service.client((await service.tenant()).secret)
         organisation = await factories.nonprofit(service)
         assert await refused(api, organisationId=f"{organisation}-monetaryDonation:approve") == NOT_FOUND

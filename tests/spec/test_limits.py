@@ -7,6 +7,7 @@ from almoner.platform import idempotency
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
+from tests.support.production import PRODUCTION
 from tests.support.service import Service, serving
 
 LISTS = (
@@ -71,18 +72,12 @@ def test_idempotency_keys_live_21_days() -> None:
 
 @pytest.mark.parametrize(("environment", "expected"), [("sandbox", (25, 50)), ("production", (100, 200))])
 def test_rate_limits_are_the_settled_ones(environment: str, expected: tuple[int, int]) -> None:
-    values = {
+    values = PRODUCTION | {
+        "environment": environment,
         "database_url": "postgresql://almoner_app@localhost/almoner",
         "master_key": "A" * 43 + "=",
-        "api_url": "https://api.example.org",
-        "pages_url": "https://give.example.org",
-        "webhook_source_addresses": ["192.0.2.1"],
-        "mail_url": "smtps://mail.example.org",
-        "mail_from": "Giving <giving@example.org>",
-        "privacy_url": "https://almoner.example/privacy",
-        "contact_email": "help@almoner.example",
     }
-    settings = configuration.read_settings(environment=environment, **values)
+    settings = configuration.read_settings(**values)
     assert tuple(settings.secret_key_rate) == expected
     assert tuple(settings.rate_limit_publishable) == (25, 50)
     assert tuple(settings.rate_limit_address) == (5, 20)

@@ -55,16 +55,7 @@ class Authority:
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
-        file = folder / f"{names[0]}.pem"
-        file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return _server_context(folder / f"{names[0]}.pem", key, certificate)
 
     @staticmethod
     def self_signed(folder: Path, name: str) -> ssl.SSLContext:
@@ -83,16 +74,7 @@ class Authority:
             .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
             .sign(key, hashes.SHA256())
         )
-        file = folder / "self-signed.pem"
-        file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
-        return context
+        return _server_context(folder / "self-signed.pem", key, certificate)
 
     def _builder(
         self, subject: x509.Name, public: ec.EllipticCurvePublicKey, from_days: int
@@ -107,3 +89,14 @@ class Authority:
             .not_valid_before(begins)
             .not_valid_after(begins + timedelta(days=30))
         )
+
+
+def _server_context(file: Path, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> ssl.SSLContext:
+    """A server's context with key and certificate, which are written to the file."""
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context

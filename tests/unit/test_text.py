@@ -2,7 +2,7 @@
 
 import pytest
 
-from almoner.cli.tables import print_table
+from almoner.cli.tables import Table
 from almoner.kit.text import clean_code, clean_text, clean_values, defuse_links, to_one_line
 
 ESCAPE, OVERRIDE, JOINER, LINE = "\x1b[2J", "\u202e", "\u200d", "\u2028"
@@ -53,7 +53,7 @@ def test_what_others_have_typed_is_no_link_in_a_mail(text: str, parted: str) -> 
 
 
 def test_a_message_forges_no_row_at_an_officers_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(("name", "status"), [(f"Ada\nEve  paid{OVERRIDE}", f"held{ESCAPE}"), ("Bo", None)])
+    Table(("name", "status"), [(f"Ada\nEve  paid{OVERRIDE}", f"held{ESCAPE}"), ("Bo", None)]).print()
     printed = capsys.readouterr().out
     assert printed.splitlines() == ["name            status", "Ada Eve  paid   held [2J", "Bo              -"]
 

@@ -62,18 +62,8 @@ class SmtpTransport:
         """Hand the mail to the server. A 5xx answer is a refusal; everything else that goes wrong may pass."""
         message = self._message(mail)
         try:
-            async with asyncio.timeout(self._patience), self._connections:
-                await aiosmtplib.send(
-                    message,
-                    hostname=self._host,
-                    port=self._port,
-                    username=self._user,
-                    password=self._password,
-                    use_tls=self._implicit_tls,
-                    start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
-                    tls_context=self._tls,
-                    timeout=_SECONDS,
-                )
+            async with asyncio.timeout(self._patience), self._connections, self._connection() as server:
+                await server.send_message(message)
         except aiosmtplib.SMTPRecipientsRefused as error:
             _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:
@@ -85,23 +75,25 @@ class SmtpTransport:
             raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
 
     async def check(self) -> str:
-        """Connect, encrypt and sign in as for a mail, and send none: what was met. Raises what goes wrong."""
+        """Connect, encrypt and sign in as for an email, without sending one. Raises what fails."""
         async with asyncio.timeout(self._patience):
-            server = aiosmtplib.SMTP(
-                hostname=self._host,
-                port=self._port,
-                username=self._user,
-                password=self._password,
-                use_tls=self._implicit_tls,
-                start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
-                tls_context=self._tls,
-                timeout=_SECONDS,
-            )
-            async with server:
+            async with self._connection() as server:
                 await server.noop()
                 encrypted = server.get_transport_info("ssl_object") is not None
         signed_in = "signed in" if self._user else "no credentials"
         return f"{self._host}:{self._port}, {'TLS' if encrypted else 'not encrypted'}, {signed_in}"
+
+    def _connection(self) -> aiosmtplib.SMTP:
+        return aiosmtplib.SMTP(
+            hostname=self._host,
+            port=self._port,
+            username=self._user,
+            password=self._password,
+            use_tls=self._implicit_tls,
+            start_tls=not self._implicit_tls and self._host not in _LOOPBACK,
+            tls_context=self._tls,
+            timeout=_SECONDS,
+        )
 
     def _message(self, mail: Mail) -> MIMEMultipart:
         """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""

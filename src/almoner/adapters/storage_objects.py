@@ -107,7 +107,7 @@ class ObjectStorage:
             return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
     async def check(self) -> None:
-        """Write, read and remove a file that is nobody's. Raises StorageUnavailable, or what the store says."""
+        """Write, read and remove a probe file. Raises StorageUnavailable, or the store's own error."""
         path = f"check/{uuid4()}"
         with _translate_errors():
             await obstore.put_async(self._store, path, b"almoner check")

@@ -1,5 +1,7 @@
 """``almoner partners`` and ``almoner keys``."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +15,7 @@ from almoner.access.keys import service as key_service
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partner_service
 from almoner.access.partners.domain import PartnerAccount
-from almoner.cli.caller import Caller, administrator_transaction, anonymous_transaction, as_administrator
+from almoner.cli.caller import Caller, administrator_transaction_if, as_administrator
 from almoner.cli.database import in_transaction, with_database
 from almoner.cli.tables import Fields, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
@@ -56,6 +58,15 @@ def parse_id(tx: Tx, type_: str, text: str) -> UUID:
     if found is None:
         raise typer.BadParameter(f"{text!r} is not a valid {type_} ID, such as {tx.ids.example(type_)}")
     return found
+
+
+@contextmanager
+def refused_as_bad_parameter() -> Iterator[None]:
+    """Report a service's ValueError as a wrong option of the command."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 async def get_partner(tx: Tx, text: str) -> Partner:
@@ -138,11 +149,10 @@ async def _set_brand(tx: Tx, scope: Partner, colour: str | None, logo: Path | No
     content = _read(logo) if logo else None
     try:
         image = await images.reencode_image(content, longest_side=LOGO_SIDE) if content else None
-        return await partner_service.set_brand(tx, scope, colour=colour, logo=image)
     except FiletypeNotSupported:
         raise typer.BadParameter(f"{logo} is not a readable JPEG or PNG") from None
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    with refused_as_bad_parameter():
+        return await partner_service.set_brand(tx, scope, colour=colour, logo=image)
 
 
 def _read(file: Path) -> bytes:
@@ -164,12 +174,10 @@ async def set_receipt_issuer(
     Receipts that were already issued do not change, and new receipts continue the numbering.
     """
     changes = name is not None or prefix is not None
-    async with (administrator_transaction if changes else anonymous_transaction)(database) as (tx, officer):
+    async with administrator_transaction_if(changes, database) as (tx, officer):
         account = await partner_service.get(tx, Partner(parse_id(tx, "partner", partner)))
-        try:
+        with refused_as_bad_parameter():
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
         if officer is not None:
             await officer.record_audit_entry(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
     return f"issued by {issuer.name or account.name}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}"
@@ -191,15 +199,13 @@ async def set_public_links(
     """
     given = {"website": website, "privacy": privacy, "terms": terms, "contact": contact}
     changed = {name: value.strip() for name, value in given.items() if value is not None}
-    async with (administrator_transaction if changed else anonymous_transaction)(database) as (tx, officer):
+    async with administrator_transaction_if(bool(changed), database) as (tx, officer):
         scope = Partner(parse_id(tx, "partner", partner))
         if officer is None:
             account = await partner_service.get(tx, scope)
         else:
-            try:
+            with refused_as_bad_parameter():
                 account = await partner_service.set_public_links(tx, scope, **changed)
-            except ValueError as error:
-                raise typer.BadParameter(str(error)) from error
             await officer.record_audit_entry(
                 tx, scope.id, "partner.links_set", partner, changed=", ".join(sorted(changed))
             )
@@ -261,7 +267,7 @@ async def set_donation_settings(
         "request_due_days": request_due,
     }
     changed = {name: value for name, value in given.items() if value is not None}
-    async with (administrator_transaction if changed else anonymous_transaction)(database) as (tx, officer):
+    async with administrator_transaction_if(bool(changed), database) as (tx, officer):
         account = await _change_donation_settings(tx, officer, partner, changed)
     return [
         (
@@ -283,10 +289,8 @@ async def _change_donation_settings(
     scope = Partner(parse_id(tx, "partner", partner))
     if officer is None:
         return await partner_service.get(tx, scope)
-    try:
+    with refused_as_bad_parameter():
         account = await partner_service.update_donation_settings(tx, scope, **changed)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
     members = ", ".join(sorted(changed))
     await officer.record_audit_entry(tx, scope.id, "partner.giving_set", partner, changed=members)
     return account

@@ -7,7 +7,7 @@ import typer
 from almoner.cli.caller import administrator_lookup
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
-from almoner.cli.tables import print_table
+from almoner.cli.tables import Table, print_output
 from almoner.nonprofits.activities import flows as activities_flows
 from almoner.nonprofits.activities import service
 from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun
@@ -67,4 +67,4 @@ def suggest_sub_tags(
     for one in found:
         sub = SUB_TAGS[one.code]
         rows.append((sub.name, TAGS[sub.tag_id].name, one.code, f"{one.score:.2f}", ", ".join(one.reasons)))
-    print_table(titles, rows)
+    print_output(Table(titles, rows))

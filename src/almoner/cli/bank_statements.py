@@ -247,7 +247,7 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
 
 
 @commands.command("dismiss")
-@as_operator("finance")
+@as_operator("finance", audit_action="bank_statement_line.dismissed")
 async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
     """Dismiss a statement line, such as a bank fee.
 
@@ -257,7 +257,6 @@ async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str
         await bank_statements.dismiss_line(tx, _id(tx, line), note=note.strip(), by=officer.id)
     except NotFound:
         raise StatementError(f"There is no line {line}.") from None
-    await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement_line.dismissed", line)
     return f"{line} has been dismissed."
 
 

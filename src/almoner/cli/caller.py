@@ -134,8 +134,12 @@ async def administrator_transaction(database: Database) -> AsyncIterator[tuple[T
 
 
 @asynccontextmanager
-async def anonymous_transaction(database: Database) -> AsyncIterator[tuple[Tx, None]]:
-    """A transaction of nobody in particular, for what anybody with the database may see."""
+async def administrator_transaction_if(changes: bool, database: Database) -> AsyncIterator[tuple[Tx, Caller | None]]:
+    """An administrator's transaction if the command changes something, otherwise one without a caller."""
+    if changes:
+        async with administrator_transaction(database) as (tx, officer):
+            yield tx, officer
+        return
     async with database.write() as tx:
         yield tx, None
 

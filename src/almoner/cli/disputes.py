@@ -20,7 +20,6 @@ from almoner.giving.accounting.disputes.domain import (
     RetryLater,
 )
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
-from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
 commands = typer.Typer(help="Manage payment disputes (chargebacks).", no_args_is_help=True)
@@ -119,13 +118,12 @@ async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcom
 
 
 @commands.command("refresh")
-@as_operator("finance")
-async def refresh(tx: Tx, officer: Caller, dispute: DisputeId) -> str:
+@as_operator("finance", audit_action="dispute.asked")
+async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
     """Fetch a dispute's status from the payment provider.
 
     A worker also does this automatically every day.
     """
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     await disputes.enqueue_refresh(tx, found.provider_payment)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", dispute)
     return "A worker will fetch the status from the provider."

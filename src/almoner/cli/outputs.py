@@ -43,7 +43,7 @@ class _Checked:
             return int(self._stream.write(text))
 
     def flush(self) -> None:
-        """Hand on what is held. Raises as ``write`` does."""
+        """Flush the stream. Raises as ``write`` does."""
         with _checked():
             self._stream.flush()
 

@@ -1,8 +1,8 @@
-"""What commands print: messages, tables and fields for people, or JSON for programs (``--json``)."""
+"""Output of commands: messages, tables and fields, or JSON (``--json``)."""
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import typer
@@ -55,7 +55,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong with a part of what was to be done: told on standard error, and the command's status is 1."""
+    """An error: printed on standard error, and the command's exit status is 1."""
 
     message: str
 
@@ -89,11 +89,6 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
                 part.print()
     if any(isinstance(part, Failure) for part in parts):
         raise typer.Exit(1)
-
-
-def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print one table."""
-    Table(titles, list(rows)).print()
 
 
 def _cell(value: object) -> str:

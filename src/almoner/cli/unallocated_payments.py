@@ -105,7 +105,7 @@ async def refund(
 
 
 @commands.command("apply")
-@as_operator("finance")
+@as_operator("finance", audit_action="unallocated_payment.accepted")
 async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Apply a bank transfer to its donation.
 
@@ -114,13 +114,12 @@ async def apply_to_donation(tx: Tx, officer: Caller, held: HeldId, note: Note) -
     """
     noted = _checked(note)
     held_id = parse_id(tx, _TYPE, held)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.accepted", held)
     donation = await bank_transfers.apply_to_donation(tx, held_id, noted, officer.id)
     return f"{held} has been applied to {tx.ids.text('donation', donation.id)}."
 
 
 @commands.command("write-off")
-@as_operator("finance")
+@as_operator("finance", audit_action="unallocated_payment.dismissed")
 async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output:
     """Write off a payment that is not ours.
 
@@ -128,7 +127,6 @@ async def write_off(tx: Tx, officer: Caller, held: HeldId, note: Note) -> Output
     """
     noted = _checked(note)
     held_id = parse_id(tx, _TYPE, held)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "unallocated_payment.dismissed", held)
     return f"{held} is {_status(await suspense.write_off(tx, held_id, noted, officer.id))}."
 
 

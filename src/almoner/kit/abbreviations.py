@@ -173,7 +173,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(SPELLINGS)
 
 
 def expand(spelling: str) -> str:
-    """The word that a spelling stands for; as it is where there is none, or where it may be one of several."""
+    """The word that an abbreviation stands for; unchanged if there is none, or more than one."""
     found = WORDS.get(spelling, ())
     return found[0] if len(found) == 1 else spelling
 

@@ -26,7 +26,7 @@ _SIGNS: Final = {
 
 
 def to_bank_text(text: str, most: int | None = None) -> str:
-    """A text in the characters that every bank takes, of at most so many."""
+    """A text in the SEPA character set, cut to a length."""
     converted = " ".join("".join(_converted(one) or "" for one in text).split())
     return converted if most is None else converted[:most].rstrip()
 
@@ -37,7 +37,7 @@ def unsendable(text: str) -> list[str]:
 
 
 def _converted(one: str) -> str | None:
-    """What a character becomes: nothing for a mark of its own, None where nothing stands for it."""
+    """The replacement of a character: "" for a combining mark, None if there is no replacement."""
     if one.isspace():
         return " "
     if known := _LETTERS.get(one) or _SIGNS.get(one):

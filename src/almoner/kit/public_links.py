@@ -1,4 +1,4 @@
-"""Where whoever answers for a page has its notices."""
+"""Privacy notice, terms, imprint and contact of a deployment or a partner."""
 
 from dataclasses import dataclass, fields
 from typing import Final
@@ -6,9 +6,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class PublicLinks:
-    """Addresses that a page, a mail or a document shows; None for what there is not.
+    """Addresses for the foot of pages and emails; None where there is none.
 
-    ``name``: who answers for it. ``website``: where its visitors come from. ``contact``: an e-mail address.
+    ``name``: of the organisation. ``website``: the page that visitors return to. ``contact``: an email address.
     """
 
     name: str | None = None
@@ -17,6 +17,12 @@ class PublicLinks:
     terms: str | None = None
     imprint: str | None = None
     contact: str | None = None
+
+    @property
+    def notices(self) -> list[tuple[str, str]]:
+        """Key of the label in the catalogues, and address, of each notice."""
+        labelled = (("page.privacy", self.privacy), ("page.terms", self.terms), ("page.imprint", self.imprint))
+        return [(label, address) for label, address in labelled if address]
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self) if field.name != "name")

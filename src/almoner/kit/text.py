@@ -126,8 +126,8 @@ def clean_code(text: str) -> str:
     return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())
 
 
-def keep_signs(text: str) -> str:
-    """For the names that are judged, in which what nobody sees is evidence: on one line, without controls."""
+def keep_hidden_characters(text: str) -> str:
+    """A name that is validated, on one line: hidden characters are evidence and stay, control characters go."""
     return "".join(c for c in _BREAKS.sub(" ", text) if unicodedata.category(c) not in ("Cc", "Cs")).strip()
 
 
@@ -191,5 +191,5 @@ _PICTURES: Final = re.compile(
 
 
 def without_pictures(text: str) -> str:
-    """The text without emoji and other pictures, which are no words: a blank stands for each run of them."""
+    """The text without emoji and other pictographs: each run of them becomes a space."""
     return text if text.isascii() else _PICTURES.sub(" ", text)

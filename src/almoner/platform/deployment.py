@@ -46,7 +46,7 @@ class Deployment:
     identity: DeploymentIdentity = field(default_factory=DeploymentIdentity, compare=False)
 
     def day_of(self, moment: datetime) -> date:
-        """The day of a moment where receipts are issued."""
+        """The day of a moment in the issuer's time zone."""
         return moment.astimezone(self.time_zone).date()
 
     @property

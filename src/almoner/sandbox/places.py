@@ -1,4 +1,4 @@
-"""Where everything of a sandbox is, for who opens its front page."""
+"""The pages of a sandbox that its front page links to."""
 
 from typing import Final
 
@@ -9,9 +9,9 @@ _MOST: Final = 5
 
 
 async def sandbox_places(db: Database) -> dict[str, str]:
-    """Addresses, each with what it is."""
+    """Paths of pages, with their names."""
     async with db.read() as tx:
-        accounts = (await partners.list_accounts(tx))[:_MOST]
+        accounts = await partners.list_accounts(tx, _MOST)
     ids = db.deployment.ids
     dashboards = {f"/account/{ids.text('partner', one.id)}/sign-in": f"Dashboard of {one.name}" for one in accounts}
     return {

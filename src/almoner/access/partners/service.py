@@ -91,7 +91,7 @@ def _is_https(text: str) -> bool:
 
 
 async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount:
-    """Let its SCIM keys work, or no more. Raises NoSuchPartner."""
+    """Switch the partner's SCIM keys on or off. Raises NoSuchPartner."""
     account = await _lock(tx, partner)
     await store.set_scim(tx, partner, allowed=allowed)
     return replace(account, scim_api=allowed)
@@ -155,6 +155,6 @@ async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
     return account
 
 
-async def list_accounts(tx: Tx) -> list[PartnerAccount]:
-    """Every partner, oldest first, for administrators."""
-    return await store.list_accounts(tx, ALL_PARTNERS)
+async def list_accounts(tx: Tx, limit: int | None = None) -> list[PartnerAccount]:
+    """Partners, oldest first; all of them without a limit."""
+    return await store.list_accounts(tx, ALL_PARTNERS, limit)

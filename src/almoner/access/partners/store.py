@@ -99,6 +99,6 @@ async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAcc
     )
 
 
-async def list_accounts(tx: Tx, _scope: AllPartners) -> list[PartnerAccount]:
-    """Every partner, oldest first."""
-    return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id")]
+async def list_accounts(tx: Tx, _scope: AllPartners, limit: int | None) -> list[PartnerAccount]:
+    """Partners, oldest first; all of them without a limit."""
+    return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id limit $1", limit)]

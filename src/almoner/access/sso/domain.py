@@ -225,25 +225,25 @@ def read_claims(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims
 
 
 def lacks_claims(provider: Provider, claims: Mapping[str, Any]) -> bool:
-    """Whether the token leaves out what the provider may tell elsewhere (OpenID Connect Core 5.4)."""
-    return any(name not in claims for name in _told_elsewhere(provider))
+    """Whether the token lacks claims that the userinfo endpoint may have (OpenID Connect Core 5.4)."""
+    return any(name not in claims for name in _userinfo_claims(provider))
 
 
 def with_userinfo(provider: Provider, claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The claims of a token with those that it lacks; an address and whether it is verified come from one of them.
+    """The claims of a token, completed from userinfo; the email address and its verification have the same origin.
 
-    Raises Refused when it tells of somebody else (5.3.2).
+    Raises SsoRefused when userinfo is about another person (5.3.2).
     """
     if userinfo.get("sub") != claims.get("sub"):
         raise SsoRefused(SsoRefusalReason.TOKEN, "The identity provider's response is about somebody else.")
-    wanted = [name for name in _told_elsewhere(provider) if name not in claims]
+    wanted = [name for name in _userinfo_claims(provider) if name not in claims]
     if "email" in wanted:
         wanted.append("email_verified")
         claims = {name: value for name, value in claims.items() if name != "email_verified"}
     return {**claims, **{name: userinfo[name] for name in wanted if name in userinfo}}
 
 
-def _told_elsewhere(provider: Provider) -> list[str]:
+def _userinfo_claims(provider: Provider) -> list[str]:
     return ["preferred_username", "name", "email", *([provider.groups_claim] if provider.groups_claim else [])]
 
 

@@ -183,7 +183,7 @@ def _country_words(country: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _without_general(words: list[str], code: str, country: str) -> Iterator[list[str]]:
-    """The words, then without more and more at the ends that say no more than which register of which country it is."""
+    """The words, then with more and more generic words (country, kind of register) removed at the ends."""
     yield words
     ends = [*_country_words(country), *((one,) for one in sorted(_GENERAL)), (code.casefold(),)]
     while words:
@@ -201,7 +201,7 @@ def _without_general(words: list[str], code: str, country: str) -> Iterator[list
 
 
 def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str) -> int | None:
-    """How far a text is from being a name of a registry: 0 for one as it stands; None where it is none."""
+    """How far a text is from a registry's name: 0 for an exact match, None if it does not match."""
     known = _keys(code, names)
     outside = _BRACKETS.sub(" ", text)
     readings = [text, outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]

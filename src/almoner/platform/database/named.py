@@ -8,7 +8,7 @@ _NAME: Final = re.compile(r"(?<!:):([a-z][a-z_]*)")
 
 
 class NamedStatement:
-    """``sql`` with ``$n`` for each ``:name`` of the text it was made of; a name that stands twice is one value."""
+    """``sql`` has ``$n`` in place of each ``:name``; a repeated name is one parameter."""
 
     __slots__ = ("_names", "sql")
 

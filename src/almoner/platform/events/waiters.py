@@ -29,7 +29,7 @@ class _Waiter:
 
 
 class EventWaiters:
-    """One look at the counters serves all that wait."""
+    """Waiting calls share one query of the partners' event counters."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -68,7 +68,7 @@ class EventWaiters:
                 del self._partners[partner.id]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Let nobody wait once the process is to end."""
+        """End all waiting at shutdown."""
         await stop.wait()
         self._stopped = True
         for waiter in self._waiting:

@@ -19,7 +19,7 @@ class Drain:
         return "this server is stopping" if self.begun else None
 
     async def run(self, asked: asyncio.Event, hurried: asyncio.Event, stop: asyncio.Event, seconds: float) -> None:
-        """Wait until asked to stop, then for so long, or until hurried, and have everything else stop."""
+        """Wait for the signal to stop, then drain for ``seconds`` or until a second signal, then stop the rest."""
         await asked.wait()
         self.begun = True
         with suppress(TimeoutError):

@@ -249,7 +249,7 @@ class ApiApplication:
 
 
 def _visible(call: ApiCall, result: object) -> object:
-    """What a handler returned, as its caller may see it: donors are told to keys with the scope alone."""
+    """A handler's result as its caller may see it: donors' personal data need the scope."""
     if call.identified is None or call.identified.has_scope(PERSONAL):
         return result
     if isinstance(result, ListResponse):

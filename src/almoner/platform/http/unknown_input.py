@@ -47,7 +47,7 @@ def _suggestion(name: str, known: Collection[str]) -> str:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    """The known name that is spelt most alike, None where none is near."""
+    """The most similar known name, None if none is similar."""
     if len(name) > _LONGEST:
         return None
     plain = {one: _plain(one) for one in known}
@@ -116,7 +116,7 @@ def _is_record(annotation: Any) -> bool:
 
 
 def _options(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation names, without what is said of them."""
+    """The types in an annotation, without their metadata."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _options(get_args(annotation)[0])

@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.patch import UnsetType
-from almoner.kit.text import clean_text, keep_signs
+from almoner.kit.text import clean_text, keep_hidden_characters
 from almoner.kit.time import parse_day_or_moment, parse_moment
 
 T = TypeVar("T")
@@ -59,13 +59,13 @@ R = TypeVar("R", bound=ResponseRecord)
 
 
 def personal_members(object_name: str) -> list[str]:
-    """The members of such a record, as they are on the wire, that say who a donor is."""
+    """The members of a record (wire names) with donors' personal data."""
     record: type[ResponseRecord] = _RECORDS.get(object_name, ResponseRecord)
     return [field.encode_name for field in msgspec.structs.fields(record) if field.name in record.personal]
 
 
 def without_personal(record: R) -> R:
-    """The record as keys see it that may not know donors: what is personal is null, and absent where it was."""
+    """The record for keys without the scope: personal members are null; absent members stay absent."""
     known = [name for name in record.personal if getattr(record, name) is not msgspec.UNSET]
     return msgspec.structs.replace(record, **dict.fromkeys(known)) if known else record
 
@@ -196,7 +196,7 @@ def _cleaned(value: object) -> object:
 
 
 def _kept(value: object) -> object:
-    return keep_signs(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
+    return keep_hidden_characters(value) if isinstance(value, str) and len(value) <= MAX_TYPED else value
 
 
 MAX_TYPED = 4096

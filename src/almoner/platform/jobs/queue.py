@@ -316,7 +316,7 @@ async def limit_lanes(tx: Tx, limits: Sequence[LaneLimits]) -> None:
 
 
 async def remove_lanes(tx: Tx, lanes: Sequence[str]) -> bool:
-    """Forget lanes that nobody enqueues to any more; False when jobs are left in one, which then stays."""
+    """Delete lanes that are no longer used; False if jobs are left in one, which is kept."""
     await tx.execute(
         "delete from queue_lane q where lane = any($1::text[]) and not exists (select from job where lane = q.lane)",
         lanes,

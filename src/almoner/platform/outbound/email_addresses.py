@@ -32,7 +32,7 @@ def is_email_address(text: str) -> bool:
 
 @lru_cache(4096)
 def ascii_email_address(text: str) -> str | None:
-    """The address for the envelope of a mail, None for what is none."""
+    """The address for an email's envelope, None if it is not one."""
     local, _, domain = text.rpartition("@")
     if len(text) > MAX_LENGTH or len(local) > _MAX_LOCAL or not _LOCAL.fullmatch(local):
         return None

@@ -1,4 +1,4 @@
-"""The front page, and pages in place of the interface's JSON for people whose browser meets an error."""
+"""The front page, and error pages for browsers in place of the API's JSON."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -17,7 +17,7 @@ _KINDS: Final = {404: "site.missing", 405: "site.missing", 429: "site.busy", 503
 
 
 class SitePages:
-    """What belongs to no slice. ``places``: addresses of the sandbox, each with what it is."""
+    """The front page and error pages. ``places``: paths of the sandbox's pages, with their names."""
 
     def __init__(self, deployment: Deployment, places: Callable[[], Awaitable[Mapping[str, str]]]) -> None:
         self._pages = PageRenderer(deployment, _TEMPLATES)
@@ -28,7 +28,7 @@ class SitePages:
         return [Route("/", self.show_front_page, methods=["GET"])]
 
     async def show_front_page(self, request: Request) -> HTMLResponse:
-        """What this service is, for who came without a link; in the sandbox, where its places are."""
+        """What this service is, for visitors without a link; in the sandbox, links to its pages."""
         language = self._pages.preferred_language(request)
         return self._pages.render_page("front.html", language, places=await self._places())
 

@@ -78,7 +78,7 @@ def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
 
 
 def _agreeing_words(likeness: NameLikeness) -> set[str]:
-    """The listed words that what is asked has too, in any way."""
+    """The words of the listed name that the asked name has as well."""
     return {
         word for part in likeness.parts if part.points > 0 and part.finding != "letters" for word in part.listed.split()
     }

@@ -40,7 +40,7 @@ def unsupported_scripts(text: str) -> Iterator[str]:
 
 
 def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
-    """Why somebody cannot be compared by all of these names; None where they can."""
+    """Why these names cannot all be compared; None if they can."""
     given = list(names)
     scripts = {script for name in given for script in unsupported_scripts(name)}
     if scripts:

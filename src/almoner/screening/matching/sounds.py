@@ -57,11 +57,10 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
     """The keys that letters give, at most so many; letters that may be several are read one way beyond that."""
     found: list[tuple[str, ...]] = []
     count = 1
-    for one in options:
-        if count * len(one) > MOST_KEYS:
-            one = one[:1]  # noqa: PLW2901
-        count *= len(one)
-        found.append(one)
+    for option in options:
+        read = option if count * len(option) <= MOST_KEYS else option[:1]
+        count *= len(read)
+        found.append(read)
     return frozenset(filter(None, map("".join, product(*found))))
 
 

@@ -342,7 +342,7 @@ def _doubt(seen: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None
 
 
 def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationStep]:
-    """A name that others have too tells less; the number says which of them is meant, unless another fits better."""
+    """A name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return
     source, day = _source_of(seen)

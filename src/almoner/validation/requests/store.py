@@ -9,6 +9,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters, lists
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.requests.domain import REQUEST, Filters, NonprofitDetails, Sort, ValidationRequest
@@ -188,7 +189,8 @@ async def list_page(
 
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
-    where, values = _conditions(filters)
+    conditions = _conditions(filters)
+    where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     keys = "search_name, id" if sort == "name" else "id"
     if page_.position is None:
@@ -212,29 +214,24 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sor
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
         page_.limit,
-        *values,
+        *conditions.values,
     )
     return [row for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> tuple[str, list[object]]:
-    conditions, values = ["partner_id = $1"], list[object]()
-
-    def narrow(condition: str, value: object) -> None:
-        values.append(value)
-        conditions.append(condition.format(f"${len(values) + 4}"))
-
+def _conditions(filters: Filters) -> Conditions:
+    conditions = Conditions("partner_id = $1", bound=4)
     if filters.status is not None:
-        narrow("status = {}", filters.status)
+        conditions.add("status = {}", filters.status)
     if filters.starts is not None:
-        narrow("created_at >= {}", filters.starts)
+        conditions.add("created_at >= {}", filters.starts)
     if filters.ends is not None:
-        narrow("created_at < {}", filters.ends)
+        conditions.add("created_at < {}", filters.ends)
     for word in filters.words[:MAX_INDEX_PATTERNS]:
-        narrow((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
+        conditions.add((_TEXT if len(word) >= _INDEXED else _UNINDEXED) + " like {}", f"%{word}%")
     if further := filters.words[MAX_INDEX_PATTERNS:]:
-        narrow(f"{_UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
-    return " and ".join(conditions), values
+        conditions.add(f"{_UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
+    return conditions
 
 
 def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, ...]:

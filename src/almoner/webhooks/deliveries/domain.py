@@ -140,7 +140,7 @@ def parse_retry_after(header: str | None, real_now: datetime) -> timedelta | Non
 
 
 def redirect_text(status: int, location: str | None) -> str | None:
-    """What is told of a redirect, which is not followed; None for any other answer."""
+    """The error of a redirect, which is not followed; None for other responses."""
     if not 300 <= status < 400 or location is None:
         return None
     readable = location.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

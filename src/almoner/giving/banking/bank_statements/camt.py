@@ -160,7 +160,7 @@ class _StatementReader:
         self.rejected: list[str] = []
 
     def read(self, entry: Element, position: int) -> list[BankMovement]:
-        """An entry as one movement, or each of its parts where the bank tells their amounts and they come to it."""
+        """An entry as one movement, or its details, where their amounts are given and add up to it."""
         try:
             return list(self._movements(entry))
         except _Unreadable as why:
@@ -196,7 +196,7 @@ class _StatementReader:
             )
 
     def _entry_amount(self, entry: Element) -> int:
-        """In the account's currency; where the entry is told in another one, from what its details convert it to."""
+        """In the account's currency; converted amounts are taken from the details of the entry."""
         amounts = [find(entry, "Amt")]
         for kind in ("TxAmt", "CntrValAmt", "InstdAmt"):
             amounts += find_all(entry, "AmtDtls", kind, "Amt")
@@ -291,7 +291,7 @@ def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
 
 
 def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
-    """All places where somebody's reference can stand: those of references first."""
+    """All elements that can contain a payer's reference, the reference elements first."""
     references = find(part, "Refs")
     names = [text_at(references, name) for name in _REFERENCES]
     yield from (one for name in names if (one := movements.reference_or_none(name)) and one != end_to_end)

@@ -107,7 +107,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
                 yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
             elif names:
                 yield number, {name: cells[at] for name, at in names.items() if at < len(cells)}
-            elif (named := _named(cells)).keys() >= set(form.names):
+            elif (named := _columns_of_heading(cells)).keys() >= set(form.names):
                 names = named
             else:
                 passed += cells
@@ -120,7 +120,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
         raise StatementError(f"the file has no column {', '.join(missing)}")
 
 
-def _named(cells: Sequence[str]) -> dict[str, int]:
+def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
     """The columns of a heading: the second one of a name is ``name (2)``, one without a name has its number."""
     found: dict[str, int] = {}
     for at, cell in enumerate(cells):

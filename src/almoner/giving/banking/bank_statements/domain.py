@@ -156,7 +156,7 @@ class Statement:
 
     @property
     def days(self) -> tuple[date, date] | None:
-        """The first and the last day that it tells of."""
+        """The first and the last day of the statement."""
         days = [one.booked_on for one in self.movements] + ([self.ends_on] if self.ends_on else [])
         return (min(days), max(days)) if days else None
 

@@ -88,7 +88,7 @@ class _Readable(Protocol):
 
 
 def _read(opened: _Readable) -> bytes:
-    """All of one file, and no more than may be."""
+    """The whole content. Raises StatementError above the limit."""
     content = opened.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise StatementError(f"A file in the archive has more than {_MOST_BYTES // 1024 // 1024} MB.")

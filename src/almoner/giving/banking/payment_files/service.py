@@ -162,7 +162,7 @@ async def get(tx: Tx, file_id: UUID) -> PaymentFile:
 
 
 async def changed_texts(tx: Tx, file_id: UUID) -> list[ChangedText]:
-    """What of a file's payees the bank gets in other characters than people entered it in: for whoever releases it."""
+    """Names and addresses of a file's payees that are sent in other characters than were entered."""
     return [
         ChangedText(account_id, name, text, sent)
         for account_id, holder, address in await store.payees_of_file(tx, ALL_PARTNERS, file_id)

@@ -164,7 +164,7 @@ async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> No
 
 
 async def _emit_status(tx: Tx, held: Disbursement) -> Disbursement:
-    """A payout as it is after its status has changed, of which the partner is told."""
+    """A disbursement after its status has changed, as the event reports it."""
     changed = await get(tx, ALL_PARTNERS, held.id)
     await outbox.emit(tx, changed.partner_id, domain.UPDATED, build_api_record(tx, changed))
     return changed

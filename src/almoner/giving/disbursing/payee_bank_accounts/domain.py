@@ -193,7 +193,7 @@ def proposal_problems(holder: str, address: Address, currency: str, scheme: Sche
 
 
 def changed_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
-    """What of a payee banks get in other characters than it was entered in, and how: field, text, and what is sent."""
+    """A payee's texts that banks are sent in other characters: field, text as entered, text as sent."""
     parts = {
         "holder": holder,
         "street": address.street,

@@ -123,7 +123,7 @@ def schedule_name(last_name: str) -> str:
 
 
 def format_postcode(typed: str) -> str | None:
-    """``SW1Y 4JH`` of however it was typed; None for what is no postcode of this form."""
+    """A UK postcode in the form ``SW1Y 4JH``; None if the text is not one."""
     plain = _NO_POSTCODE_SIGN.sub("", clean_code(typed)).upper()
     return f"{plain[:-3]} {plain[-3:]}" if _POSTCODE.fullmatch(plain) else None
 
@@ -147,7 +147,7 @@ def is_home(country: str) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether somebody has typed nothing in as many signs."""
+    """Whether the text is a placeholder such as ``n/a`` or ``-``."""
     return not any(map(str.isalnum, text)) or _folded(text) in _WORDS_FOR_NOTHING
 
 

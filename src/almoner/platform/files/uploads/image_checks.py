@@ -116,7 +116,7 @@ def _ensure_size(size: tuple[int, int], most: int) -> None:
 
 
 def _save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
-    """As large as what is kept may be, at most."""
+    """Scale down to the largest image that is stored."""
     plain = _strip_pixels(picture, "L" if picture.mode in ("1", "L") else "RGB")
     while True:
         written = BytesIO()
@@ -128,7 +128,7 @@ def _save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
 
 
 def _smaller(picture: Image.Image, size: int) -> Image.Image:
-    """So much smaller that it should take no more bytes than are kept."""
+    """Scale down until the file is expected to fit the limit of stored bytes."""
     part = (0.9 * MOST_KEPT_BYTES / size) ** 0.5
     return picture.resize((max(1, int(picture.width * part)), max(1, int(picture.height * part))), reducing_gap=2.0)
 

@@ -22,7 +22,7 @@ class MaxFileSize(BadRequest):
 
 
 class FiletypeNotSupported(BadRequest):
-    """``cause``: what is wrong with the file, for whoever can choose another."""
+    """``cause``: why the file is refused, for the message on the page."""
 
     code = "upload/filetype_not_supported"
     message = "The file is not accepted here: see the reason"

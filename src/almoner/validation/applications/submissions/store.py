@@ -9,6 +9,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.configurations.domain import Check
@@ -332,7 +333,8 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
 
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> tuple[list[Record], int]:
-    where, values = _conditions(filters)
+    conditions = _conditions(filters)
+    where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"id {comparison} $2" if page_.after_id else "$2::uuid is null"
     rows = await tx.fetch(
@@ -346,30 +348,25 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
         partner.id,
         page_.after_id,
         page_.limit,
-        *values,
+        *conditions.values,
     )
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> tuple[str, list[object]]:
-    conditions, values = ["partner_id = $1"], list[object]()
-
-    def narrow(condition: str, value: object) -> None:
-        values.append(value)
-        conditions.append(condition.format(f"${len(values) + 3}"))
-
+def _conditions(filters: Filters) -> Conditions:
+    conditions = Conditions("partner_id = $1", bound=3)
     if filters.statuses:
-        narrow("status = any({})", list(filters.statuses))
+        conditions.add("status = any({})", list(filters.statuses))
     if filters.configuration_ids is not None:
-        narrow("configuration_id = any({}::uuid[])", list(filters.configuration_ids))
+        conditions.add("configuration_id = any({}::uuid[])", list(filters.configuration_ids))
     if filters.organisation_ids is not None:
-        narrow("organisation_id = any({}::uuid[])", list(filters.organisation_ids))
+        conditions.add("organisation_id = any({}::uuid[])", list(filters.organisation_ids))
     if filters.validation_request_ids is not None:
-        narrow("validation_request_id = any({}::uuid[])", list(filters.validation_request_ids))
+        conditions.add("validation_request_id = any({}::uuid[])", list(filters.validation_request_ids))
     if filters.country_codes:
-        narrow("country_code = any({})", list(filters.country_codes))
+        conditions.add("country_code = any({})", list(filters.country_codes))
     if filters.email is not None:
-        narrow(
+        conditions.add(
             "id in (select id from validation_submission where partner_id = $1 and lower(email) = lower({0}) "
             "union all select s.id from agent_verification a "
             "join validation_submission s on s.agent_verification_id = a.id "
@@ -377,7 +374,7 @@ def _conditions(filters: Filters) -> tuple[str, list[object]]:
             filters.email,
         )
     for word in filters.words[:MAX_INDEX_PATTERNS]:
-        narrow(search_column_for(word) + " like {}", f"%{word}%")
+        conditions.add(search_column_for(word) + " like {}", f"%{word}%")
     if further := filters.words[MAX_INDEX_PATTERNS:]:
-        narrow(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
-    return " and ".join(conditions), values
+        conditions.add(f"{UNINDEXED} like all({{}}::text[])", [f"%{word}%" for word in further])
+    return conditions

@@ -8,6 +8,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
@@ -152,7 +153,8 @@ async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
 ) -> tuple[list[EligibilitySubscription], int]:
     """One page in reading order and the exact total, in one statement (P7): from counters, or from an index."""
-    where, values = _conditions(filters)
+    conditions = _conditions(filters)
+    where = conditions.sql
     total = _TOTAL if where == _OWN else f"{_COUNTED} where {where}"
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
@@ -176,31 +178,25 @@ async def list_page(
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
         page_.limit,
-        *values,
+        *conditions.values,
     )
     return [_subscription(row) for row in rows if row[0] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> tuple[str, list[object]]:
-    conditions, values = [_OWN], list[object]()
-
-    def narrow(condition: str, value: object) -> None:
-        values.append(value)
-        conditions.append(condition.format(f"${len(values) + 4}"))
-
+def _conditions(filters: Filters) -> Conditions:
+    conditions = Conditions(_OWN, bound=4)
     if filters.status is not None:
-        narrow("s.status = {}", filters.status)
+        conditions.add("s.status = {}", filters.status)
     if filters.has_organisation is not None:
-        conditions.append("s.organisation_id is not null" if filters.has_organisation else "s.organisation_id is null")
+        conditions.add_fixed(
+            "s.organisation_id is not null" if filters.has_organisation else "s.organisation_id is null"
+        )
     if filters.starts is not None:
-        narrow("s.created_at >= {}", filters.starts)
+        conditions.add("s.created_at >= {}", filters.starts)
     if filters.ends is not None:
-        narrow("s.created_at < {}", filters.ends)
-    for word in filters.words[:MAX_INDEX_PATTERNS]:
-        narrow("s.search_name like {}", f"%{word}%")
-    if further := filters.words[MAX_INDEX_PATTERNS:]:
-        narrow("(s.search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
-    return " and ".join(conditions), values
+        conditions.add("s.created_at < {}", filters.ends)
+    conditions.add_words("s.search_name", filters.words, most_indexed=MAX_INDEX_PATTERNS)
+    return conditions
 
 
 def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> tuple[object, ...]:

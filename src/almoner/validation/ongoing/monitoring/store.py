@@ -10,6 +10,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
+from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
@@ -188,7 +189,8 @@ async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
 
 
 async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort) -> tuple[list[Record], int]:
-    where, values = _conditions(filters)
+    conditions = _conditions(filters)
+    where = conditions.sql
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     keys = ("search_name", "id") if sort == "name" else ("id",)
     by = ", ".join(f"{key} {order}" for key in keys)
@@ -212,27 +214,19 @@ async def _narrowed(tx: Tx, partner: Partner, page_: Page, filters: Filters, sor
         UUID(bytes=id_) if id_ else None,
         name[0] if name else None,
         page_.limit,
-        *values,
+        *conditions.values,
     )
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-def _conditions(filters: Filters) -> tuple[str, list[object]]:
-    conditions, values = ["partner_id = $1"], list[object]()
-
-    def narrow(condition: str, value: object) -> None:
-        values.append(value)
-        conditions.append(condition.format(f"${len(values) + 4}"))
-
+def _conditions(filters: Filters) -> Conditions:
+    conditions = Conditions("partner_id = $1", bound=4)
     if filters.status is not None:
-        narrow("status = {}", filters.status)
+        conditions.add("status = {}", filters.status)
     if filters.has_organisation is not None:
-        conditions.append("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
-    for word in filters.words[:MAX_INDEX_PATTERNS]:
-        narrow("search_name like {}", f"%{word}%")
-    if further := filters.words[MAX_INDEX_PATTERNS:]:
-        narrow("(search_name || '') like all({}::text[])", [f"%{word}%" for word in further])
-    return " and ".join(conditions), values
+        conditions.add_fixed("organisation_id is not null" if filters.has_organisation else "organisation_id is null")
+    conditions.add_words("search_name", filters.words, most_indexed=MAX_INDEX_PATTERNS)
+    return conditions
 
 
 def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tuple[object, ...]:
