@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asyncpg.exceptions import CheckViolationError
@@ -11,7 +12,8 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.observability import selfcheck
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.decisions.reviews.domain import Decision
+from almoner.validation.decisions.reviews import service as reviews
+from almoner.validation.decisions.reviews.domain import Decision, Filters, Verdict
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from almoner.validation.ongoing.monitoring import service as monitoring
@@ -112,6 +114,44 @@ async def test_settled_11_what_cannot_be_compared_is_not_clear(
     assert now["sources"][0]["status"] == "not_screened"
 
 
+async def unscreened_subject(service: Service) -> UUID:
+    """The record that waits for a person since it cannot be compared."""
+    async with service.db.read() as tx:
+        (open_review,) = await reviews.list_open_reviews(tx, Filters(kind="screening"), 10)
+    return open_review.subject.id
+
+
+@pytest.mark.parametrize(
+    ("verdict", "category", "compliance"), [("accepted", None, "pass"), ("rejected", "sanction", "fail")]
+)
+async def test_settled_11_a_person_looks_up_what_cannot_be_compared(
+    alone: Service, api: Client, lists: Lists, verdict: Verdict, category: str | None, compliance: str
+) -> None:
+    await lists.load(listing(1, AQSA))
+    unscreened = await monitored(alone, api, "អង្គការ ជំនួយ")
+    subject = await unscreened_subject(alone)
+    async with alone.db.write() as tx:
+        await matches.record_manual_result(tx, ALL_PARTNERS, subject, Decision(verdict, category, "operator_1", "UN"))
+    await alone.drain()
+    now = await shown(api, unscreened)
+    assert now["results"]["complianceStatus"] == compliance
+    assert statuses(now) == {**UNSEEN, **({category: "flag"} if category else {})}  # and nothing is clear
+    assert now["sources"][0]["status"] == "not_screened"
+    async with alone.db.write() as tx:
+        await matches.reopen_manual_result(tx, subject, "operator_1", "The other one")
+    await alone.drain()
+    assert (await shown(api, unscreened))["results"]["complianceStatus"] is None
+    assert await unscreened_subject(alone) == subject
+
+
+async def test_what_no_configuration_asks_for_waits_for_nobody(alone: Service, api: Client, lists: Lists) -> None:
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"), code="own-media", category="adverseMedia")
+    unscreened = await monitored(alone, api, "អង្គការ ជំនួយ")
+    assert unscreened["results"]["complianceStatus"] == "pass"
+    async with alone.db.read() as tx:
+        assert not await reviews.list_open_reviews(tx, Filters(), 10)
+
+
 async def test_what_is_renamed_into_letters_that_are_read_is_compared(
     alone: Service, api: Client, lists: Lists
 ) -> None:
@@ -127,6 +167,8 @@ async def test_what_is_renamed_into_letters_that_are_read_is_compared(
         )
     await alone.drain()
     assert statuses(await shown(api, unscreened)) == {**UNSEEN, "sanction": "clear"}
+    async with alone.db.read() as tx:
+        assert not await reviews.list_open_reviews(tx, Filters(), 10)
 
 
 async def test_settled_11_the_database_keeps_nobody_clear_who_was_not_compared(

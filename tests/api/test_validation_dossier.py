@@ -66,6 +66,7 @@ async def test_a_dossier_holds_every_step_with_what_it_saw(service: Service, api
     [review] = reported["reviews"]
     assert (review["status"], review["endedAt"]) == ("open", None)
     assert (reported["decisions"], reported["documents"]) == ([], [])
+    assert reported["notScreenedReason"] is None
 
 
 async def test_a_decision_is_in_it_with_who_when_and_why(service: Service, api: Client) -> None:
@@ -164,6 +165,8 @@ async def test_the_document_is_tagged_and_tells_the_same(service: Service, api: 
     text = "\n".join(page.extract_text() for page in document.pages)
     for stated in ("Société de Secours & <Frères>", "85-0196605", "Register lookup", "unknown"):
         assert stated in text, stated
+    assert "a person looks it up" in " ".join(text.split())
+    assert data(await api.get(address))["notScreenedReason"] == "script_uncertain"
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,22 @@ def of_watchlists() -> Iterator[Fault]:
         from screening_subject where type = 'organisation' limit 1
         """,
     )
+    yield Fault(
+        "matches.unscreened_are_asked",
+        """
+        with m as (
+            update monitoring_subscription
+            set compliance_status = null, sources = '[{"category": "sanction", "status": "not_screened"}]'
+            where status = 'live' and simulated_results is null returning partner_id, organisation_id
+        )
+        insert into screening_subject (
+            id, type, subject_id, partner_id, kind, names, countries, identifiers, monitored, screened_at,
+            engine_version, obstacle
+        ) select distinct on (organisation_id) gen_random_uuid(), 'organisation', organisation_id, partner_id,
+            'organisation', '{Relief}'::text[], '{}'::text[], '{}'::text[], true, now(), 0, 'no_words' from m
+        on conflict (type, subject_id) do update set obstacle = 'no_words'
+        """,
+    )
 
 
 def of_requests() -> Iterator[Fault]:

@@ -14,8 +14,8 @@ TYPES = frozenset(
     "validationrequest validationrequestdocument validationinvite validationsubmission validationsubmissiondocument "
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
-    "operator operatortoken signin passkey registerload screeningmatch appeal payeeaccount bankfile bankline "
-    "bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation".split()
+    "operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
+    "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -117,8 +117,12 @@ create table screening_subject (
     screened_at timestamptz not null,
     engine_version integer not null check (engine_version >= 0),
     obstacle text check (obstacle in ('script_uncertain', 'script_not_supported', 'no_words')),
+    manual_result text check (manual_result in (
+        'clear', 'warning', 'sanction', 'hateSpeech', 'commercial', 'adverseMedia', 'controversial'
+    )),
     unique (type, subject_id),
     constraint screening_subject_named check (erased = (cardinality(names) = 0)),
+    constraint screening_subject_manual_result check (manual_result is null or obstacle is not null),
     constraint screening_subject_monitored check (not (monitored and erased))
 );
 create index screening_subject_monitored on screening_subject (id) where monitored;
@@ -127,6 +131,8 @@ comment on column screening_subject.partner_id is 'who had it screened first';
 comment on column screening_subject.engine_version is 'version of the matching engine that last screened it';
 comment on column screening_subject.obstacle is
     'why some of its names cannot be compared with the lists; null: all were compared';
+comment on column screening_subject.manual_result is
+    'result of a person who looked up the names that cannot be compared: clear, or the category of a list that has one';
 grant select, insert, update on screening_subject to almoner_app;
 
 -- A subject and a list entry that may be the same. A person's decision holds for the two sides it was made about

@@ -15,7 +15,7 @@ create table review (
     status_changed_at timestamptz not null,
     ended_at timestamptz,
     unique (id, kind, subject_id, partner_id),
-    constraint review_kind check (kind in ('validation_request', 'agent_verification', 'match', 'appeal')),
+    constraint review_kind check (kind in ('validation_request', 'agent_verification', 'match', 'screening', 'appeal')),
     constraint review_has_reasons check (cardinality(reasons) > 0 and array_position(reasons, null) is null),
     constraint review_ended check ((status = 'open') = (ended_at is null) and ended_at >= asked_at),
     constraint review_claimed check (
@@ -72,7 +72,7 @@ create table review_decision (
     decided_at timestamptz not null,
     foreign key (review_id, kind, subject_id, partner_id) references review (id, kind, subject_id, partner_id),
     constraint review_decision_once unique (review_id),
-    constraint review_decision_kind check (kind in ('validation_request', 'agent_verification', 'match', 'appeal')),
+    constraint review_decision_kind check (kind in ('validation_request', 'agent_verification', 'match', 'screening', 'appeal')),
     constraint review_decision_reason check ((verdict = 'rejected') = (reason_code is not null)),
     constraint review_decision_reopened check (verdict <> 'reopened' or review_id is null)
 );

@@ -22,6 +22,8 @@ SubjectType = Literal["organisation", "agent_verification"]
 """Of which record a subject is: bodies are compared with bodies, applicants with persons."""
 MatchDecision = Literal["open", "confirmed", "cleared"]
 """``open``: a person has to decide whether the two are the same."""
+ManualResult = Literal["clear"] | Category
+"""What a person found of names that cannot be compared: nothing, or a list of this category that has one of them."""
 
 HOME_COUNTRIES: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA"))
 """Countries whose registers are read: so many bodies are there that to be there too tells little."""
@@ -91,7 +93,8 @@ class StoredSubject:
     """A subject as it looked when it was compared last.
 
     ``monitored``: it is compared again when a list changes, or the engine, which was of the version ``engine_version``
-    then. ``obstacle``: why it could not be compared by all of its names.
+    then. ``obstacle``: why it could not be compared by all of its names; ``manual_result``: what a person found who
+    looked these names up, None while nobody has.
     """
 
     id: UUID
@@ -101,6 +104,7 @@ class StoredSubject:
     engine_version: int
     screened_at: datetime
     obstacle: ScreeningObstacle | None = None
+    manual_result: ManualResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +219,8 @@ class ScreeningResult:
     """What comparing a subject with all lists gave and left: ``matches`` are the current ones, best first.
 
     ``kind``: as what it was compared. ``opened`` have to be decided by a person, from now on or again; of ``ended``
-    nobody need decide any more. ``obstacle``: why the subject could not be compared by all of its names.
+    nobody need decide any more. ``obstacle``: why the subject could not be compared by all of its names;
+    ``manual_result``: what a person found of them.
     """
 
     kind: SubjectKind
@@ -225,6 +230,7 @@ class ScreeningResult:
     ended: Sequence[ScreeningMatch] = ()
     changed: bool = False
     obstacle: ScreeningObstacle | None = None
+    manual_result: ManualResult | None = None
 
     def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
         """With what another look right before this one has opened and ended."""

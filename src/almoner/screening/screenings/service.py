@@ -18,6 +18,7 @@ from almoner.screening.screenings.domain import (
     COMPARED,
     UNWATCHED,
     Hit,
+    ManualResult,
     ScreenedSubject,
     ScreeningChanged,
     ScreeningMatch,
@@ -59,11 +60,13 @@ async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult
 
 async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
+    stored = await store.find_subject_of(tx, ALL_PARTNERS, who.type, who.id)
     return ScreeningResult(
         who.kind,
         await watchlists.list_versions(tx),
         await store.list_current_matches(tx, ALL_PARTNERS, who.type, who.id),
-        obstacle=await store.find_obstacle(tx, ALL_PARTNERS, who.type, who.id),
+        obstacle=stored.obstacle if stored else None,
+        manual_result=stored.manual_result if stored else None,
     )
 
 
@@ -107,9 +110,25 @@ def _still_agrees(match: ScreeningMatch) -> bool:
     return match.current and match.score >= FLAG_SCORE
 
 
-async def lock_subject(tx: Tx, who: ScreenedSubject) -> None:
+async def lock_subject(tx: Tx, who: ScreenedSubject) -> StoredSubject | None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
-    await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    return await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+
+
+async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
+    """A subject that is not forgotten, held until the transaction ends."""
+    return await store.lock_subject_by_id(tx, ALL_PARTNERS, subject)
+
+
+async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:
+    """Keep what a person found of the names of a held subject that cannot be compared; None takes it back.
+
+    False where there is nothing to find, or nothing to take back.
+    """
+    if not await store.set_manual_result(tx, ALL_PARTNERS, stored.id, found):
+        return False
+    await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id, decided=True))
+    return True
 
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
@@ -229,6 +248,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
         ended=[match for match in matches if match.id in waited and not match.awaiting_review],
         changed=changed,
         obstacle=obstacle,
+        manual_result=stored.manual_result if obstacle is not None else None,
     )
 
 

@@ -11,6 +11,7 @@ from almoner.platform.database.transactions import AllPartners, Tx
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.screenings.domain import (
     Hit,
+    ManualResult,
     RecordedDecision,
     ScreenedSubject,
     ScreeningMatch,
@@ -21,7 +22,7 @@ from almoner.screening.screenings.domain import (
 
 _SUBJECT: Final = """
     s.id, s.type, s.subject_id, s.partner_id, s.kind, s.names, s.countries, s.identifiers, s.address, s.monitored,
-    s.engine_version, s.screened_at, s.obstacle
+    s.engine_version, s.screened_at, s.obstacle, s.manual_result
 """
 _MATCH: Final = """
     m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
@@ -42,7 +43,8 @@ async def save_subject(
 ) -> StoredSubject:
     """The subject as it looks now, locked. Once watched it stays so until ``unwatch``.
 
-    What is known already keeps its obstacle: ``set_engine_version`` changes that.
+    What is known already keeps its obstacle: ``set_engine_version`` changes that. What a person found of its names
+    holds for these names.
     """
     row = await tx.fetchrow(
         f"""
@@ -53,7 +55,8 @@ async def save_subject(
         set names = excluded.names, countries = excluded.countries, identifiers = excluded.identifiers,
             address = excluded.address, monitored = s.monitored or excluded.monitored,
                 screened_at = excluded.screened_at,
-            engine_version = excluded.engine_version, erased = false
+            engine_version = excluded.engine_version, erased = false,
+            manual_result = case when s.names = excluded.names then s.manual_result end
         returning {_SUBJECT}
         """,
         tx.new_id(),
@@ -100,7 +103,28 @@ async def set_engine_version(
 ) -> None:
     """It was compared as it looks by this version of the engine, as far as that could."""
     await tx.execute(
-        "update screening_subject set engine_version = $2, obstacle = $3 where id = $1", subject, engine, obstacle
+        """
+        update screening_subject
+        set engine_version = $2, obstacle = $3, manual_result = case when $3::text is not null then manual_result end
+        where id = $1
+        """,
+        subject,
+        engine,
+        obstacle,
+    )
+
+
+async def set_manual_result(tx: Tx, _: AllPartners, subject: UUID, found: ManualResult | None) -> bool:
+    """What a person found of names that cannot be compared; False where that is known, or nothing stands in the way."""
+    return bool(
+        await tx.fetchval(
+            """
+            update screening_subject set manual_result = $2
+            where id = $1 and obstacle is not null and (manual_result is null) <> ($2::text is null) returning true
+            """,
+            subject,
+            found,
+        )
     )
 
 
@@ -135,7 +159,7 @@ async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
         """
         update screening_subject
         set names = '{}', countries = '{}', identifiers = '{}', address = null, monitored = false, erased = true,
-            obstacle = null
+            obstacle = null, manual_result = null
         where id = $1
         """,
         subject,
@@ -233,12 +257,12 @@ async def find_match(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch |
     return _match(row) if row else None
 
 
-async def find_obstacle(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> ScreeningObstacle | None:
-    """Why a record could not be compared by all of its names."""
-    found: ScreeningObstacle | None = await tx.fetchval(
-        "select obstacle from screening_subject where type = $1 and subject_id = $2", who_type, subject_id
+async def find_subject_of(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> StoredSubject | None:
+    """A record as it looked when it was compared last."""
+    row = await tx.fetchrow(
+        f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", who_type, subject_id
     )
-    return found
+    return _stored(row) if row else None
 
 
 async def find_subject(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
@@ -346,6 +370,7 @@ def _stored(row: Record) -> StoredSubject:
         row["engine_version"],
         row["screened_at"],
         row["obstacle"],
+        row["manual_result"],
     )
 
 

@@ -16,6 +16,8 @@ from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files.signing import DOSSIERS, MARK, Signer
 from almoner.platform.http.wire import ResponseRecord
+from almoner.screening.matching.service import screening_obstacle
+from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
@@ -37,6 +39,11 @@ class Dossier:
     evaluations: Sequence[Evaluation]
     history: ReviewHistory
     at: datetime
+
+    @property
+    def not_screened_reason(self) -> ScreeningObstacle | None:
+        """Why the name that was asked for cannot be compared with watch lists."""
+        return screening_obstacle([self.request.details.name])
 
 
 class DossierStepOut(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,6 +123,13 @@ class ValidationRequestDossierOut(ResponseRecord, object_name=OBJECT):
     environment: str
     generated_at: str
     validation_request: DossierValidationRequestOut
+    not_screened_reason: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="Why the requested name cannot be screened against watch lists by comparing it, so that a "
+            "person looks it up; null if it can."
+        ),
+    ]
     evaluations: list[DossierEvaluationOut]
     reviews: list[DossierReviewOut]
     decisions: list[DossierDecisionOut]
@@ -145,6 +159,7 @@ def _out(tx: Tx, dossier: Dossier, seal: str) -> ValidationRequestDossierOut:
         environment=tx.deployment.environment,
         generated_at=iso_timestamp(dossier.at),
         validation_request=dossier_request_out(tx, dossier.request),
+        not_screened_reason=dossier.not_screened_reason,
         evaluations=[_evaluation_out(tx, evaluation) for evaluation in dossier.evaluations],
         reviews=[_review_out(review) for review in dossier.history.reviews],
         decisions=[_decision_out(decided) for decided in dossier.history.decisions],

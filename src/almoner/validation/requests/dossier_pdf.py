@@ -14,7 +14,7 @@ from almoner.platform.pages.pdf import PdfRenderer, directional_text
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews.domain import RecordedDecision
-from almoner.validation.requests.domain import Evaluation, EvaluationStep, ValidationRequest
+from almoner.validation.requests.domain import Evaluation, EvaluationStep
 from almoner.validation.requests.dossier import Dossier, code_message_of
 
 PDF: Final = "application/pdf"
@@ -48,6 +48,7 @@ _PLAIN: Final = (
     "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier "
     "has the original names."
 )
+_NOT_SCREENED: Final = "The name cannot be compared reliably with watch lists: a person looks it up."
 _CHECKING: Final = (
     "This file is digitally signed (Ed25519) by the service that created it, which publishes the public key at "
     "/.well-known/almoner-keys. To verify the file offline, use Almoner's docs/verify_document.py."
@@ -82,7 +83,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
         "summary": _summary(dossier),
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
         "test": "Sandbox: this document contains test data." if deployment.sandbox else None,
-        "asked": _request_rows(ids, request),
+        "asked": _request_rows(ids, dossier),
         "plain": _PLAIN,
         "evaluations": [_evaluation(evaluation) for evaluation in dossier.evaluations],
         "documents": [directional_text(_document(ids, document), rtl=False) for document in request.documents],
@@ -103,7 +104,8 @@ def _summary(dossier: Dossier) -> str:
     return "Pending: no decision yet."
 
 
-def _request_rows(ids: Ids, request: ValidationRequest) -> list[_Row]:
+def _request_rows(ids: Ids, dossier: Dossier) -> list[_Row]:
+    request = dossier.request
     asked = request.details
     place = ", ".join(part for part in (asked.city, asked.state, asked.postal) if part)
     street = ", ".join(line for line in (asked.address_line_1, asked.address_line_2) if line)
@@ -112,6 +114,7 @@ def _request_rows(ids: Ids, request: ValidationRequest) -> list[_Row]:
         ("Request", ids.text("validationrequest", request.id)),
         ("Created", _moment(request.created_at)),
         ("Name", asked.name),
+        ("Screening", _NOT_SCREENED if dossier.not_screened_reason else ""),
         ("Register", asked.registry_name),
         ("Identifier", asked.registry_number),
         ("Country", asked.country_code),

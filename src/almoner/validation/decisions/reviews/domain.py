@@ -11,7 +11,7 @@ from almoner.kit.states import Lifecycle
 
 REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})})
 
-Kind = Literal["validation_request", "agent_verification", "match", "appeal"]
+Kind = Literal["validation_request", "agent_verification", "match", "screening", "appeal"]
 Status = Literal["open", "decided", "withdrawn"]
 Verdict = Literal["accepted", "rejected", "reopened"]
 """``reopened``: what was decided before is taken back."""
@@ -20,6 +20,7 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
     "validation_request": "validationrequest",
     "agent_verification": "agentverification",
     "match": "screeningmatch",
+    "screening": "screeningsubject",
     "appeal": "appeal",
 }
 """A review is known by the identifier of its subject, whose type tells the kind."""

@@ -17,4 +17,20 @@ checks: Final = (
         )
         """,
     ),
+    ConsistencyCheck(
+        "matches.unscreened_are_asked",
+        "Every organisation whose compliance waits because it cannot be screened has an open review",
+        "Evaluate its monitoring subscription again: change its configuration, or import a list. If the review is "
+        "still missing, open an issue with the examples",
+        """
+        select s.id from monitoring_subscription m
+        join screening_subject s on s.type = 'organisation' and s.subject_id = m.organisation_id
+        where m.status = 'live' and m.compliance_status is null and m.due_at is null and m.simulated_results is null
+            and m.sources @> '[{"status": "not_screened"}]' and s.obstacle is not null and s.manual_result is null
+            and not exists (
+                select from review r where r.kind = 'screening' and r.subject_id = s.id and r.status = 'open'
+            )
+        """,
+        "screeningsubject",
+    ),
 )

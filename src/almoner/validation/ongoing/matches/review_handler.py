@@ -10,7 +10,7 @@ from almoner.screening.matching.domain import ScorePart
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, StoredSubject
 from almoner.screening.watchlists import service as watchlists
-from almoner.screening.watchlists.domain import WatchlistEntry, WatchlistVersion
+from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
 from almoner.validation.decisions.reviews.domain import Decision, EvidenceStep, Fact, ReviewEvidence, ReviewSubject
 from almoner.validation.ongoing.matches import service
 
@@ -62,7 +62,51 @@ class MatchReviewHandler:
         return await service.reopen_match(tx, subject_id, by, note)
 
 
+class ScreeningReviewHandler:
+    """A ``reviews.ports.ReviewHandler`` for records whose names cannot all be compared."""
+
+    @property
+    def reason_codes(self) -> Sequence[str]:
+        """The category of a list that has it."""
+        return CATEGORIES
+
+    async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
+        """Lock the record's screening until the transaction ends; None where there is none."""
+        stored = await screenings.lock_subject_by_id(tx, subject_id)
+        return service.screening_review_subject_of(stored) if stored is not None else None
+
+    async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
+        """Who it is, why the names cannot be compared, and which lists are to be looked into. Raises NotFound."""
+        stored = await screenings.lock_subject_by_id(tx, subject_id)
+        if stored is None:
+            raise NotFound
+        lists = await watchlists.list_versions(tx)
+        return ReviewEvidence(
+            title=f"Is {stored.asked.names[0]} on a list? Its names could not all be compared",
+            facts=[
+                ("record", tx.ids.text(_ID_TYPES[stored.who.type], stored.who.id)),
+                ("not screened", stored.obstacle),
+                *_subject_facts(stored),
+                *(("look up in", f"{one.title}, version {one.version}") for one in lists),
+                ("found by a person", stored.manual_result),
+            ],
+        )
+
+    async def accept(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """No list has it. Raises ReviewNotOpen."""
+        return await service.record_manual_result(tx, scope, subject_id, decision)
+
+    async def reject(self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision, /) -> object:
+        """A list has it. Raises ReviewNotOpen."""
+        return await service.record_manual_result(tx, scope, subject_id, decision)
+
+    async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
+        """Somebody decided wrongly, or a list names others since. Raises NotFound, ReviewNotOpen."""
+        return await service.reopen_manual_result(tx, subject_id, by, note)
+
+
 REVIEW_HANDLER: Final = MatchReviewHandler()
+SCREENING_HANDLER: Final = ScreeningReviewHandler()
 
 
 def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:

@@ -14,14 +14,22 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
-from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch, ScreeningResult, SubjectDetails
+from almoner.screening.screenings.domain import (
+    ScreenedSubject,
+    ScreeningMatch,
+    ScreeningResult,
+    StoredSubject,
+    SubjectDetails,
+)
 from almoner.screening.screenings.service import Screener
-from almoner.screening.watchlists.domain import SUBSUMED_LISTS
+from almoner.screening.watchlists.domain import CATEGORIES, SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, ReviewSubject
 
 RESCREEN: Final = "matches.rescreen"
 RESCREEN_OUTDATED: Final = "matches.renew"
+SCREENING: Final = "screening"
+"""The kind of review of what cannot be compared."""
 DIFFERENT: Final = "not_the_same"
 REASONS: Final = (DIFFERENT,)
 """Why a match is cleared."""
@@ -66,6 +74,8 @@ async def screen(
     decided of one of them holds for this one where the question is the same to the word.
     """
     result = await _update_reviews(tx, await screenings.screen(tx, screener, who, asked, watch=watch))
+    if result.changed and result.obstacle is None:
+        await _withdraw_manual_screening(tx, who)
     return await _apply_earlier_decisions(tx, result, others)
 
 
@@ -80,6 +90,48 @@ async def get_screening_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     return await screenings.get_result(tx, who)
 
 
+async def request_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
+    """Ask a person to look up a record that cannot be compared by all of its names, unless one has."""
+    stored = await screenings.lock_subject(tx, who)
+    if stored is not None and stored.obstacle is not None and stored.manual_result is None:
+        await reviews.request_review(tx, screening_review_subject_of(stored), [f"not_screened:{stored.obstacle}"])
+
+
+async def record_manual_result(
+    tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: Decision
+) -> StoredSubject:
+    """A person looked it up: accepted, no list has it; rejected, one of the category that is the reason has it.
+
+    Raises ReviewNotOpen.
+    """
+    stored = await screenings.lock_subject_by_id(tx, subject_id)
+    if stored is None or (scope is not ALL_PARTNERS and scope != Partner(stored.who.partner_id)):
+        raise ReviewNotOpen("There is no such record.")
+    found = next((category for category in CATEGORIES if category == decision.reason_code), None)
+    if not await screenings.set_manual_result(tx, stored, found or "clear"):
+        raise ReviewNotOpen("Somebody has looked it up, or its names can be compared now.")
+    await reviews.record_decision(tx, screening_review_subject_of(stored), decision)
+    return stored
+
+
+async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> StoredSubject:
+    """Take back what somebody found; a person is asked again. Raises NotFound, ReviewNotOpen."""
+    stored = await screenings.lock_subject_by_id(tx, subject_id)
+    if stored is None:
+        raise NotFound
+    if not await screenings.set_manual_result(tx, stored, None):
+        raise ReviewNotOpen("Nobody has looked it up.")
+    subject = screening_review_subject_of(stored)
+    await reviews.record_reopening(tx, subject, by, note)
+    await reviews.request_review(tx, subject, [f"not_screened:{stored.obstacle}", "taken_back"])
+    return stored
+
+
+def screening_review_subject_of(stored: StoredSubject) -> ReviewSubject:
+    """A record that cannot be compared, in the queue of what people decide."""
+    return ReviewSubject(SCREENING, stored.id, stored.who.partner_id)
+
+
 async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Hold what is known of a record until the transaction ends."""
     await screenings.lock_subject(tx, who)
@@ -87,14 +139,22 @@ async def lock_screened_subject(tx: Tx, who: ScreenedSubject) -> None:
 
 async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Compare a record no longer when a list changes; nobody need decide what it is compared for any more."""
+    await _withdraw_manual_screening(tx, who)
     for match in await screenings.unwatch_subject(tx, who):
         await reviews.withdraw_review(tx, review_subject_of(match))
 
 
 async def delete_subject(tx: Tx, who: ScreenedSubject) -> None:
     """Forget who was compared; nobody need decide about it any more."""
+    await _withdraw_manual_screening(tx, who)
     for match in await screenings.delete_subject(tx, who):
         await reviews.withdraw_review(tx, review_subject_of(match))
+
+
+async def _withdraw_manual_screening(tx: Tx, who: ScreenedSubject) -> None:
+    stored = await screenings.lock_subject(tx, who)
+    if stored is not None:
+        await reviews.withdraw_review(tx, screening_review_subject_of(stored))
 
 
 async def decide_match(tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: Decision) -> ScreeningMatch:

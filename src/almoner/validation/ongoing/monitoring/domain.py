@@ -112,12 +112,22 @@ def parse_results(known: Mapping[str, str]) -> MonitoringResults:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringEvidence:
-    """All that results rest on. ``active``: None where no register tells. ``looked``: whether anybody looked yet."""
+    """All that results rest on. ``active``: None where no register tells. ``screened``: whether anybody looked yet.
+
+    ``manual_flags``: what people found of names that cannot be compared; ``looked_up``: whether they looked up all.
+    """
 
     matches: tuple[MonitoringMatch, ...] = ()
     sources: tuple[ScreenedList, ...] = ()
     active: RegistrationActive | None = None
     screened: bool = True
+    manual_flags: tuple[Category, ...] = ()
+    looked_up: bool = False
+
+    @property
+    def unscreened(self) -> set[Category]:
+        """The categories with a list that the organisation could not be compared with."""
+        return {source.category for source in self.sources if source.status == "not_screened"}
 
 
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
@@ -143,20 +153,21 @@ def results_of(
 
     A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
     when the organisation was compared with all lists of it and nothing is left (settled 4, 11). Compliance fails by a
-    flag that counts, and is not known while a match that counts waits, or where the organisation could not be compared.
+    flag that counts, and is not known while a match that counts waits for a person, or while an organisation that could
+    not be compared does.
     """
     chosen = chosen or MonitoringResults()
-    confirmed, waiting = _categories_decided(seen.matches, "confirmed"), _categories_decided(seen.matches, "open")
-    checked = {source.category for source in seen.sources}
-    unknown = waiting | {source.category for source in seen.sources if source.status == "not_screened"}
+    confirmed = _categories_decided(seen.matches, "confirmed") | set(seen.manual_flags)
+    waiting, checked = _categories_decided(seen.matches, "open"), {source.category for source in seen.sources}
     categories: dict[Category, CategoryStatus] = {}
     for category in CATEGORIES:
         if category in chosen.categories:
             categories[category] = chosen.categories[category]
         elif category in confirmed:
             categories[category] = "flag"
-        elif category in checked - unknown:
+        elif category in checked - waiting - seen.unscreened:
             categories[category] = "clear"
+    unknown = waiting if seen.looked_up else waiting | seen.unscreened
     compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
     if not seen.screened and chosen.compliance is None and compliance == "pass":
         compliance = None  # silence before anybody looked says nothing

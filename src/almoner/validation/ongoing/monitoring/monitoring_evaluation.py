@@ -23,6 +23,8 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
         seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)
         flags = await monitoring_evidence.compliance_flags_of(tx, now)
         looked = now.with_evidence(seen, normalise_search_text(organisation.name), tx.now, flags)
+        if looked.results.compliance is None:
+            await monitoring_evidence.request_manual_screening(tx, organisation, looked, flags)
         await service.store_and_emit_transition(
             tx, now, replace(looked, name=organisation.name), occasion, seen.matches, flags
         )

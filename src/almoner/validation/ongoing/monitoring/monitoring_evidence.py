@@ -1,6 +1,6 @@
 """Looking at a subscription: its request, its organisation's register, and the watch lists."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -94,7 +94,19 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for category in version.covered_categories("organisation")
         ),
         registration_active_of(organisation),
+        manual_flags=tuple(one for one in CATEGORIES if any(result.manual_result == one for result in results)),
+        looked_up=all(result.manual_result is not None for result in results if result.obstacle is not None),
     )
+
+
+async def request_manual_screening(
+    tx: Tx, organisation: Organisation, subscription: MonitoringSubscription, flags: Collection[Category]
+) -> None:
+    """Ask a person about what could not be compared, where a list that it could not be compared with counts."""
+    if not any(source.status == "not_screened" and source.category in flags for source in subscription.sources):
+        return
+    for who in await screened_subjects_of(tx, organisation, subscription):
+        await matches.request_manual_screening(tx, who)
 
 
 def registration_active_of(organisation: Organisation) -> RegistrationActive | None:
