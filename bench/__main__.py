@@ -85,11 +85,12 @@ def _search(scale: Scale) -> list[str]:
 
 
 def _matching(python: Path, scale: Scale) -> list[str]:
-    return [*matching_screening.speed(scale.rows(20_000)), *([] if scale is BRIEF else _rival(python))]
+    short = scale is BRIEF
+    return [*matching_screening.speed(scale.rows(20_000), short=short), *([] if short else _rival(python))]
 
 
 def _lists(scale: Scale) -> list[str]:
-    return screening.measure(scale.rows(20_000), scale.rows(2_000))
+    return screening.measure(scale.rows(20_000), scale.rows(2_000), short=scale is BRIEF)
 
 
 def _parts(nomenklatura: Path) -> dict[str, Part]:

@@ -25,7 +25,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.webhooks.subscriptions import service as subscriptions
 from bench.machine import Spent, resident
-from bench.scale import Scale
+from bench.scale import BRIEF, Scale
 from bench.stage import Stage, process, server
 
 WARMING = 5
@@ -54,10 +54,11 @@ class Workload:
 USUAL = Workload(10, 4, 100)
 ALONE = Workload(1, 1, 3_000, answer_ms=10)
 MANY = Workload(10, 8, 100)
+TWO_WORKERS = "80 endpoints, two workers"
 OTHERS = {
     "one endpoint of a partner alone, which answers after 10 ms": ALONE,
     "80 endpoints, one worker": MANY,
-    "80 endpoints, two workers": replace(MANY, workers=2),
+    TWO_WORKERS: replace(MANY, workers=2),
 }
 
 
@@ -103,7 +104,8 @@ def measure(stage: Stage, scale: Scale) -> tuple[list[str], int]:
     worker = "one `almoner worker`: numbered, fanned out, signed twice, attempts kept"
     lines.append(f"| {worker} | {rate:,.0f} | {rate / loop:.2f} | {app:.0f} + {database:.0f} |")
     lines.append(f"| a bare aiohttp loop, nothing kept | {loop:,.0f} | 1.00 | |")
-    for name, workload in OTHERS.items():
+    others = {TWO_WORKERS: OTHERS[TWO_WORKERS]} if scale is BRIEF else OTHERS
+    for name, workload in others.items():
         lines.append(_line(stage, name, replace(workload, events=scale.rows(workload.events, WARMING)), scale.repeat))
     return lines, at_rest
 

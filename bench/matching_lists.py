@@ -28,6 +28,8 @@ _PATTERNS: Final = {
     "un-consolidated": ("un", "*.xml"),
     "us-bis-dpl": ("us_other", "bis_dpl.txt"),
 }
+SHORT: Final = ("un-consolidated", "us-bis-dpl")
+"""What is enough to see that it runs: the SDN list takes seconds to be held."""
 _NOBODY: Final = UUID(int=0)
 
 
@@ -36,15 +38,17 @@ def sdn(name: str = AFTER) -> list[Path]:
     return [SHARED / "ofac" / one for one in (name, *_BESIDE)]
 
 
-def others() -> dict[str, list[Path]]:
+def others(*, short: bool = False) -> dict[str, list[Path]]:
     """The files of the other lists."""
-    return {code: sorted((SHARED / folder).glob(name)) for code, (folder, name) in _PATTERNS.items()}
+    patterns = {code: _PATTERNS[code] for code in (SHORT if short else _PATTERNS)}
+    return {code: sorted((SHARED / folder).glob(name)) for code, (folder, name) in patterns.items()}
 
 
 @cache
-def lists() -> tuple[WatchlistEntry, ...]:
-    """What all of them say."""
-    files = {"ofac-sdn": sdn(), **others()}
+def lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
+    """What all of them say, or the short ones."""
+    files = {} if short else {"ofac-sdn": sdn()}
+    files |= others(short=short)
     return tuple(one for code, paths in files.items() for one in read(WATCHLIST_SOURCES[code], paths))
 
 
@@ -57,20 +61,21 @@ def read(source: WatchlistSource, files: Sequence[Path]) -> list[WatchlistEntry]
     return list(found.values())
 
 
-def of(kind: SubjectKind) -> list[WatchlistEntry]:
+def of(kind: SubjectKind, *, short: bool = False) -> list[WatchlistEntry]:
     """Those with whom such subjects are compared; who may be either is asked for as a body."""
     return [
         one
-        for one in lists()
+        for one in lists(short=short)
         if one.listed.kind in KINDS_BY_SUBJECT[kind] and (kind, one.listed.kind) != ("person", "unknown")
     ]
 
 
 @cache
-def compared() -> ScreeningIndex:
+def compared(*, short: bool = False) -> ScreeningIndex:
     """All of them, ready to be compared with."""
-    stored = [one for one in map(index_entry, lists()) if one is not None]
-    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in lists())])
+    said = lists(short=short)
+    stored = [one for one in map(index_entry, said) if one is not None]
+    return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in said)])
 
 
 def version(code: str) -> WatchlistVersion:

@@ -10,6 +10,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -90,9 +91,9 @@ def asked_of(row: Row) -> SubjectDetails:
     return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
 
 
-def _flagged(rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
+def _flagged(short: bool, rows: list[Row]) -> tuple[int, float, float, int, list[Flagged]]:
     """(bodies, seconds, those of the processor, MB, flagged: name, listed name, score, has anything but the name)."""
-    held = compared()
+    held = compared(short=short)
     started, worked = time.perf_counter(), time.process_time()
     flagged = [
         (row["NAME"], one.listed, one.score, _supported(one)) for row in rows for one in held.find_hits(asked_of(row))
@@ -110,15 +111,15 @@ def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield list(rows[half::CORES])
 
 
-def register(count: int | None) -> list[str]:
-    """The bodies of the master file against all lists, on two cores."""
+def register(count: int | None, *, short: bool = False) -> list[str]:
+    """The bodies of the master file against all lists, or the short ones, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
-    texts = [listed.text for one in of("organisation") for listed in one.listed.names]
+    texts = [listed.text for one in of("organisation", short=short) for listed in one.listed.names]
     listed = {prepare_name(text).whole for text in texts}
     bare = [row for row in rows if prepare_name(row["NAME"]).whole in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
-        parts = pool.map(_flagged, _halves(rows))
+        parts = pool.map(partial(_flagged, short), _halves(rows))
     flagged = [one for *_, some in parts for one in some]
     alone = [one for one in flagged if not one[3]]
     speed = sum(done / seconds for done, seconds, *_ in parts)
@@ -154,11 +155,11 @@ def aliases() -> list[str]:
     return lines_out
 
 
-def speed(count: int = 20_000) -> list[str]:
+def speed(count: int, *, short: bool) -> list[str]:
     """Bodies against all lists, for ``make bench``."""
     if not SHARED.exists():
         return ["- not measured: the watch lists are not at hand"]
-    return register(count)
+    return register(count, short=short)
 
 
 def measure(share: float, count: int | None) -> list[str]:

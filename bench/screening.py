@@ -10,6 +10,7 @@ import csv
 import gzip
 import multiprocessing
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -46,6 +47,7 @@ NOTES: Final = (
     "machine where others work, the figure by processor time tells what is left when they stop.",
 )
 _AT_ONCE: Final = 1_000
+BEGINNING: Final = 400
 
 
 def _asked(row: bodies.Row) -> SubjectDetails:
@@ -68,17 +70,17 @@ def _rows(path: Path) -> Iterator[bodies.Row]:
         yield from csv.DictReader(lines)
 
 
-async def _load(db: Database, code: str, files: Sequence[Path]) -> tuple[Load, float]:
+async def _load(db: Database, code: str, files: Sequence[Path], *, force: bool = False) -> tuple[Load, float]:
     started = time.perf_counter()
-    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files)
+    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES[code], files, force=force)
     return made, time.perf_counter() - started
 
 
-async def _loaded(db: Database) -> list[str]:
-    """The lists, the SDN list in two versions."""
+async def _loaded(db: Database, *, short: bool) -> list[str]:
+    """The lists, the SDN list in two versions; or the short ones."""
     lines = ["| list | entries | in | out | changed | aside | s |", "|---|---|---|---|---|---|---|"]
-    given = [("ofac-sdn", sdn(BEFORE)), ("ofac-sdn", sdn(AFTER))]
-    given += others().items()
+    given = [] if short else [("ofac-sdn", sdn(BEFORE)), ("ofac-sdn", sdn(AFTER))]
+    given += others(short=short).items()
     for code, files in given:
         made, seconds = await _load(db, code, files)
         counts = (made.entries, made.added, made.removed, made.changed, made.rejected)
@@ -123,24 +125,37 @@ def _speed(settings: Settings, count: int) -> list[str]:
     ]
 
 
-async def _update(db: Database, count: int) -> list[str]:
+async def _update(db: Database, count: int, *, short: bool) -> list[str]:
     """Watched bodies meet the next version: who is compared again, and how long that takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = ([_beginning(name, Path(folder))] if short else sdn(name) for name in (BEFORE, AFTER))
+        return await _updated(db, count, before, after)
+
+
+def _beginning(name: str, folder: Path) -> Path:
+    """The first entries of a day's SDN list."""
+    made = folder / name
+    made.write_text("".join(sdn(name)[0].read_text().splitlines(keepends=True)[:BEGINNING]))
+    return made
+
+
+async def _updated(db: Database, count: int, before: Sequence[Path], after: Sequence[Path]) -> list[str]:
     screener, partner = Screener(), await _partner(db)
-    loaded, _ = await _as_before(db)
+    loaded, _ = await _load(db, "ofac-sdn", before, force=True)
     for number, row in enumerate(_bodies(count), 1):
         who = ScreenedSubject("organisation", UUID(int=number), partner)
         await screener.run_with_watchlists(db, partial(_look, screener, who, _asked(row)))
-    made, _ = await _load(db, "ofac-sdn", sdn(AFTER))
+    made, _ = await _load(db, "ofac-sdn", after)
     started = time.perf_counter()
     async with db.read() as tx:
         found = list(await screenings.list_affected_subjects(tx, made.id))
-        fresh, after = await screenings.index_of_load(tx, made.id), UUID(int=0)
+        fresh, seen = await screenings.index_of_load(tx, made.id), UUID(int=0)
         while True:
-            some, last = await screenings.find_subjects_with_hits(tx, fresh, after)
+            some, last = await screenings.find_subjects_with_hits(tx, fresh, seen)
             found += some
             if last is None:
                 break
-            after = last
+            seen = last
     seconds = time.perf_counter() - started
     moved = f"{made.added} in, {made.removed} out, {made.changed} changed"
     again = f"of {count:,} watched bodies {len(set(found))} are compared again, found in {seconds:.1f} s"
@@ -151,13 +166,6 @@ async def _look(screener: Screener, who: ScreenedSubject, asked: SubjectDetails,
     await matches.screen(tx, screener, who, asked, watch=True)
 
 
-async def _as_before(db: Database) -> tuple[Load, float]:
-    """The SDN list as it was two days before."""
-    started = time.perf_counter()
-    made = await watchlists_flows.import_files(db, WATCHLIST_SOURCES["ofac-sdn"], sdn(BEFORE), force=True)
-    return made, time.perf_counter() - started
-
-
 async def _partner(db: Database) -> UUID:
     async with db.write() as tx:
         made = tx.new_id()
@@ -165,22 +173,22 @@ async def _partner(db: Database) -> UUID:
         return made
 
 
-async def _inside(settings: Settings, count: int | None) -> list[str]:
+async def _inside(settings: Settings, count: int | None, *, short: bool = False) -> list[str]:
     services = await wiring.build_services(settings)
     try:
-        return await (_loaded(services.db) if count is None else _update(services.db, count))
+        return await (_loaded(services.db, short=short) if count is None else _update(services.db, count, short=short))
     finally:
         await services.close()
 
 
-def measure(count: int = 20_000, watched: int = 2_000) -> list[str]:
-    """All figures, in Markdown."""
+def measure(count: int = 20_000, watched: int = 2_000, *, short: bool = False) -> list[str]:
+    """All figures, in Markdown; ``short`` takes short lists, and of the long one its beginning."""
     if not SHARED.exists():
         return ["- not measured: the watch lists are not at hand"]
     with database() as complete:
-        lines = ["### Lists", "", *asyncio.run(_inside(complete, None)), "", "### Comparing", ""]
+        lines = ["### Lists", "", *asyncio.run(_inside(complete, None, short=short)), "", "### Comparing", ""]
         lines += [*_speed(complete, count), "", "### An update", ""]
-        return [*lines, *asyncio.run(_inside(complete, watched))]
+        return [*lines, *asyncio.run(_inside(complete, watched, short=short))]
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_aims, search_http, search_rivals
 from bench.imports import database
-from bench.scale import FULL, Scale
+from bench.scale import BRIEF, FULL, Scale
 from bench.search_questions import (
     ASKED_OF,
     HARD,
@@ -62,6 +62,7 @@ TYPED: Final = 40
 MANY: Final = 2_000
 FIRST: Final = 50
 SOURCE: Final = "irs-bmf"
+SMALLEST: Final = "eo_wy.csv"
 
 
 async def _fill(db: Database, count: int) -> int:
@@ -264,11 +265,12 @@ async def _names(db: Database) -> list[str]:
     return [row["name"] for row in rows]
 
 
-async def _real(complete: Settings) -> list[str]:
+async def _real(complete: Settings, scale: Scale) -> list[str]:
     services = await wiring.build_services(complete)
     try:
         before = sorted((bodies.REAL.parent / RENAMED_FROM).glob("*.csv"))
-        for files in (before, bodies.paths()):
+        for month in (before, bodies.paths()):
+            files = [path for path in month if path.name == SMALLEST] if scale is BRIEF else month
             await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], files, force=True)
         return await _renamed(services.db)
     finally:
@@ -296,7 +298,7 @@ def measure(scale: Scale, count: int = USUAL, folder: Path | None = None, asked:
     if not RENAMES.exists():
         return [*lines, "- real names: not measured, the list of renamed organisations is not at hand"]
     with database() as complete:
-        return [*lines, "", "## Real names", "", *asyncio.run(_real(complete))]
+        return [*lines, "", "## Real names", "", *asyncio.run(_real(complete, scale))]
 
 
 def main() -> None:

@@ -48,6 +48,10 @@ SQL_TEXT = re.compile(
     r"|(create|alter|drop)\s+(table|index|role|database|unique)\s|truncate\s|lock\s+table\s)",
     re.IGNORECASE,
 )
+LOCKS_IN_SUBQUERY = re.compile(
+    r"\bin\s*\(\s*select\b(?:[^()]|\([^()]*\))*?\blimit\b(?:[^()]|\([^()]*\))*?\bfor\s+(?:no\s+key\s+)?(?:update|share)\b",
+    re.IGNORECASE,
+)
 STATEMENTS = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany", "copy_records"})
 FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "managers", "base", "misc"})
 SCOPES = frozenset({"Partner", "AllPartners", "Realm", "Scope"})
@@ -104,6 +108,15 @@ def no_sql(source: Source) -> Iterator[str]:
         head, _, method = name.rpartition(".")
         if method in STATEMENTS and head.rpartition(".")[2] in {"tx", "connection", "pool"}:
             yield source.at(call, f"runs a statement by {name} outside a store")
+
+
+def bounded_locks(source: Source) -> Iterator[str]:
+    """A plan may run a subquery again for each row, which then locks the next ones, past its limit."""
+    for node in ast.walk(source.tree):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+        if LOCKS_IN_SUBQUERY.search(text):
+            yield source.at(node, "locks a limited number of rows in a subquery: take a materialized CTE")
 
 
 def bound_parameters(source: Source) -> Iterator[str]:
@@ -270,6 +283,7 @@ OF_THE_SERVICE = (
     no_time_source,
     no_environment,
     no_sql,
+    bounded_locks,
     bound_parameters,
     small_module,
     small_functions,

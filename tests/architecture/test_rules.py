@@ -23,6 +23,11 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (rules.no_sql, "webhooks/events/service.py", "SQL = ' select * from donation'"),
     (rules.no_sql, "webhooks/events/service.py", "SQL = 'with due as (select 1) select * from due'"),
     (rules.no_sql, "webhooks/events/service.py", "async def f(tx): await tx.fetchrow(SQL)"),
+    (
+        rules.bounded_locks,
+        "giving/store.py",
+        "SQL = f'delete from x where id in (select id from x where {A} order by id limit 2 for update)'",
+    ),
     (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.fetch('select %s' % a)"),
     (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.execute('select {}'.format(a))"),
     (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.execute(f'select {a}')"),
@@ -42,6 +47,11 @@ BROKEN: list[tuple[Rule, str, str]] = [
 ]
 
 SOUND: list[tuple[Rule, str, str]] = [
+    (
+        rules.bounded_locks,
+        "giving/store.py",
+        "SQL = 'with d as materialized (select id from x order by id limit 2 for update) update x set a = 1 from d'",
+    ),
     (rules.no_time_source, "platform/observability/telemetry.py", "import time\nstart = time.perf_counter()"),
     (rules.no_time_source, "giving/service.py", '"""Never calls now() of the database."""'),
     (rules.no_environment, "settings.py", "import os\nhost = os.environ['HOST']"),

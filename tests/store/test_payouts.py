@@ -14,7 +14,7 @@ from almoner.giving.accounting.settlements.domain import SETTLEMENT_LINE
 from almoner.giving.checkout.donations import store_money as donations_store_money
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements import store as disbursements_store
-from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, DisbursementRules
+from almoner.giving.disbursing.disbursements.domain import DISBURSEMENT, SANDBOX_CONFIRMATION, DisbursementRules
 from almoner.kit.money import MAX_MINOR
 from almoner.kit.states import Lifecycle
 from tests.support import factories
@@ -314,3 +314,21 @@ async def test_m12_a_payout_is_paid_by_the_banks_word_or_by_as_many_people_as_it
             await tx.execute("update disbursement_confirmation set second_by = 'x'")
     async with service.db.write() as tx:
         await disbursements.confirm_paid(tx, payout)
+
+
+async def test_s4_no_plan_moves_more_gifts_at_once_than_asked_for(service: Service, api: Client) -> None:
+    """PostgreSQL may run a subquery again for each row that it joins: one that locks would lock the next ones then."""
+    nonprofit = await factories.nonprofit(service)
+    await verified(service, api, nonprofit)
+    gifts = [await settled(service, api, nonprofit) for _ in range(3)]
+    await service.drain()
+    (made,) = await payouts(api, organisationId=nonprofit)
+    payout = uuid_of(service, "disbursement", made["id"])
+    async with service.db.write() as tx:
+        await disbursements.send_batch(tx, payout, DisbursementRules())
+    async with service.db.write() as tx:
+        for step in ("hashjoin", "mergejoin", "hashagg", "sort", "material"):
+            await tx.execute(f"set local enable_{step} = off")
+        assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=1)).propagating
+    statuses = [data(await api.get(f"/v1/donations/{gift['id']}"))["status"] for gift in gifts]
+    assert sorted(statuses) == ["DISBURSED", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]

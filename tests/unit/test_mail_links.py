@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +74,8 @@ HOSTILE = (
     OWN,
     f"{PAGES}.evil.example/gift",
 )
+BESIDE_WORDS = ("http://evil.example/login click here", ".example", "//evil.example/x", "例え。テスト", OWN)
+"""One of each kind, for catalogues: what they add is the words before and after what is typed."""
 HARMLESS = ("St. Mary", "Dr. Who, Esq.", "Verein Hilfe e.V.", "1,234.50 / 12-3456789", "10:30", "山田。")
 
 RECEIPT = Receipt(
@@ -199,10 +201,20 @@ def test_every_mail_of_the_service_is_tried() -> None:
     assert len(CATALOGUES.offered_languages) == 12
 
 
-@pytest.mark.parametrize(("mail", "tag"), in_every_language())
-def test_h11_nothing_that_was_typed_becomes_a_link(mail: str, tag: str) -> None:
+def with_what_is_typed() -> Iterator[Any]:
+    """Everything hostile in English, some of it in every other language; all in all among the long figures."""
+    for mail, tag in in_every_language():
+        if tag == "en":
+            yield pytest.param(mail, tag, HOSTILE, id=f"{mail}-en")
+        else:
+            yield pytest.param(mail, tag, BESIDE_WORDS, id=f"{mail}-{tag}")
+            yield pytest.param(mail, tag, HOSTILE, id=f"{mail}-{tag}-all", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize(("mail", "tag", "all_typed"), [*with_what_is_typed()])
+def test_h11_nothing_that_was_typed_becomes_a_link(mail: str, tag: str, all_typed: tuple[str, ...]) -> None:
     own_links = [ShownHtml(one.html).targets for one in rendered(mail, tag, "Ada")]
-    for typed in HOSTILE:
+    for typed in all_typed:
         for made, own in zip(rendered(mail, tag, typed), own_links, strict=False):
             shown = ShownHtml(made.html)
             assert find_links(made.subject) == [], typed
@@ -214,7 +226,7 @@ def test_h11_nothing_that_was_typed_becomes_a_link(mail: str, tag: str) -> None:
 
 @pytest.mark.parametrize(("mail", "tag"), in_every_language())
 def test_what_is_no_link_is_shown_as_it_was_typed_and_our_own_words_stay(mail: str, tag: str) -> None:
-    for typed in HARMLESS:
+    for typed in HARMLESS if tag == "en" else HARMLESS[::2]:
         for made in rendered(mail, tag, typed):
             assert JOINER not in made.subject + made.text + made.html
             assert typed in made.text or "code" in made.text or mail.endswith("letter")

@@ -304,16 +304,17 @@ async def delete_expired(tx: Tx, _scope: AllPartners, before: datetime, limit: i
     """Remove tries of before that moment, and challenges that are over; how many rows went."""
     gone = await tx.fetchval(
         """
-        with tries as (
-            delete from login_attempt where (realm, name_hash, network) in (
-                select realm, name_hash, network from login_attempt where last_at <= $1
-                order by last_at limit $3 for update skip locked
-            ) returning 1
+        with old_tries as materialized (
+            select realm, name_hash, network from login_attempt where last_at <= $1
+            order by last_at limit $3 for update skip locked
+        ), tries as (
+            delete from login_attempt a using old_tries o
+            where a.realm = o.realm and a.name_hash = o.name_hash and a.network = o.network returning 1
+        ), old_challenges as materialized (
+            select hash from passkey_challenge where expires_at <= $2
+            order by expires_at limit $3 for update skip locked
         ), challenges as (
-            delete from passkey_challenge where hash in (
-                select hash from passkey_challenge where expires_at <= $2
-                order by expires_at limit $3 for update skip locked
-            ) returning 1
+            delete from passkey_challenge c using old_challenges o where c.hash = o.hash returning 1
         ) select (select count(*) from tries) + (select count(*) from challenges)
         """,
         before,

@@ -281,16 +281,15 @@ async def delete_expired(tx: Tx, _scope: AllPartners, real_now: datetime, now: d
     """Remove sign-ins that ended before ``real_now`` and links that were over before ``now``; how many went."""
     gone = await tx.fetchval(
         """
-        with sign_ins as (
-            delete from sign_in where id in (
-                select id from sign_in where least(ended_at, expires_at) <= $1
-                order by least(ended_at, expires_at) limit $3 for update skip locked
-            ) returning 1
+        with old_sign_ins as materialized (
+            select id from sign_in where least(ended_at, expires_at) <= $1
+            order by least(ended_at, expires_at) limit $3 for update skip locked
+        ), sign_ins as (
+            delete from sign_in s using old_sign_ins o where s.id = o.id returning 1
+        ), old_links as materialized (
+            select id from one_time_link where expires_at <= $2 order by expires_at limit $3 for update skip locked
         ), links as (
-            delete from one_time_link where id in (
-                select id from one_time_link where expires_at <= $2
-                order by expires_at limit $3 for update skip locked
-            ) returning 1
+            delete from one_time_link l using old_links o where l.id = o.id returning 1
         ) select (select count(*) from sign_ins) + (select count(*) from links)
         """,
         real_now,

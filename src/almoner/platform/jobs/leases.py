@@ -151,10 +151,12 @@ async def take_over_expired_leases(tx: Tx, _scope: AllPartners, name: str, limit
     """Take over the rows of such calls: their leases are gone with this transaction, so it must see to their end."""
     rows = await tx.fetch(
         """
-        delete from provider_call_lease where (flow, row_id) in (
+        with expired as materialized (
             select flow, row_id from provider_call_lease where flow = $1 and leased_until <= $2
             order by leased_until limit $3 for update skip locked
-        ) returning row_id
+        )
+        delete from provider_call_lease l using expired e where l.flow = e.flow and l.row_id = e.row_id
+        returning l.row_id
         """,
         name,
         tx.real_now,

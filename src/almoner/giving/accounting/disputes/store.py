@@ -145,10 +145,11 @@ async def record_recovery(tx: Tx, _scope: AllPartners, dispute_id: UUID, money: 
 
 
 CLAIM_DUE: Final = """
-update dispute set checked_at = $3 where id in (
+with due as materialized (
     select id from dispute where status = 'open' and checked_at <= $1 order by checked_at limit $2
     for update skip locked
-) returning provider_payment
+)
+update dispute d set checked_at = $3 from due where d.id = due.id returning d.provider_payment
 """
 
 

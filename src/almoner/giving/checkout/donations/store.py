@@ -212,11 +212,12 @@ async def cancel_abandoned_donations(
     which = "type = 'hosted' and confirmed_at is null" if not awaited else "confirmed_at is not null"
     rows = await tx.fetch(
         f"""
-        update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
-        where id in (
-            select id from donation where status = 'REQUESTED_PAYMENT' and {which} and {due} <= $1
+        with due as materialized (
+            select id as due_id from donation where status = 'REQUESTED_PAYMENT' and {which} and {due} <= $1
             order by {due} limit $3 for no key update skip locked
-        ) and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
+        )
+        update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
+        from due where id = due_id and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
         until,
         tx.now,

@@ -116,11 +116,12 @@ async def remove_from_disbursement(tx: Tx, _scope: AllPartners, donation_id: UUI
 
 
 MARK_DISBURSED: Final = f"""
-update donation d set status = 'DISBURSED', disbursed_at = $2, status_changed_at = $2
-where id in (
+with oldest as materialized (
     select id from donation where disbursement_id = $1 and status = 'RECEIVED_PAYMENT'
     order by id limit $3 for no key update
-) returning {_RETURNED}
+)
+update donation d set status = 'DISBURSED', disbursed_at = $2, status_changed_at = $2
+from oldest where d.id = oldest.id returning {_RETURNED}
 """
 
 
