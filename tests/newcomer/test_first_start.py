@@ -30,6 +30,7 @@ def test_first_start_below_a_private_folder_with_a_path_of_150_characters(privat
         started.until("Ready after")
         _answers_as_promised(private, started)
         _six_lines_of_the_readme(private)
+        _gift_aid_of_the_guide(private)
     assert {folder: folder.stat().st_mode for folder in above} == modes  # no parent was opened for the database
 
 
@@ -73,3 +74,15 @@ def _six_lines_of_the_readme(clone: Clone) -> None:
     assert '"status":"RECEIVED_PAYMENT"' in reported.stdout
     assert '"eventType":"donation.created"' in reported.stdout
     assert '"object":"error"' not in reported.stdout
+
+
+def _gift_aid_of_the_guide(clone: Clone) -> None:
+    """The session in pounds of the guide, in the clone: its page offers Gift Aid."""
+    block = (
+        (clone.path / "docs/guides/gift-aid.md").read_text().partition("## See it in the sandbox")[2].split("```")[1]
+    )
+    made = clone.run("/bin/sh", "-euc", block.removeprefix("sh\n").replace("localhost:8080", f"localhost:{clone.port}"))
+    found = re.search(r'"url":"([^"]+)"', made.stdout)
+    assert found is not None, made.stdout
+    page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(found[1]).read().decode()
+    assert 'name="gift_aid"' in page

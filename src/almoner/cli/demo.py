@@ -17,7 +17,9 @@ from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
 from almoner.validation.applications.configurations import service as configurations
 
-FIRST, SECOND = "Demo product", "Second demo product"
+FIRST, SECOND = "Demo product", "Demo product UK"
+# The second partner settles in pounds, so that Gift Aid can be seen.
+_CURRENCIES = {SECOND: ("GBP",)}
 # The first partner may also move the sandbox's clock (settled 9).
 _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
 
@@ -56,6 +58,8 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
     account = await partners.create(tx, name)
     await configurations.create_default(tx, Partner(account.id))
     await partners.set_scim(tx, Partner(account.id), allowed=True)
+    if (currencies := _CURRENCIES.get(name)) is not None:
+        await partners.update_donation_settings(tx, Partner(account.id), currencies=currencies)
     await MACHINE.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     return account
 

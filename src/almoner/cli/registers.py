@@ -27,6 +27,7 @@ from almoner.nonprofits.registers.domain import (
     NumberDifference,
     SourceStatus,
 )
+from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.outbound import fetching
@@ -35,8 +36,12 @@ from almoner.sources import REGISTER_SOURCES, get_register_source
 
 commands = typer.Typer(help="Import and roll back registers of nonprofits.", no_args_is_help=True)
 
-_SAMPLE: Final = Path(__file__).parents[1] / "samples" / "us_irs_bmf" / "2026-04-13"
-_SAMPLE_SOURCE: Final = "irs-bmf"
+_SAMPLES: Final = Path(__file__).parents[1] / "samples"
+_SAMPLE_FILES: Final = {
+    "irs-bmf": ("us_irs_bmf/2026-04-13", "IRS, DC and WY"),
+    "ccni": ("gb_ccni/2025-04-05", "Charity Commission for Northern Ireland, excerpt"),
+}
+"""Folder and name of the shipped sample of each source."""
 _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = list[tuple[str, int, str, str]]
@@ -317,15 +322,20 @@ def roll_back(source: Source) -> None:
 
 
 async def load_samples(database: Database, stop: asyncio.Event) -> None:
-    """Load the shipped sample into a sandbox that has no register; given up when ``stop`` is set."""
-    if await registers_flows.list_loads(database, 1):
+    """Load the shipped samples into a sandbox that has no other register; given up when ``stop`` is set."""
+    loaded = {load.source for load in await registers_flows.list_loads(database)}
+    if loaded - _SAMPLE_FILES.keys():
         return
-    typer.echo("Loading the register sample (IRS, DC and WY, 2026-04-13)")
-    source = REGISTER_SOURCES[_SAMPLE_SOURCE]
+    for code, (folder, name) in _SAMPLE_FILES.items():
+        if code not in loaded and not stop.is_set():
+            typer.echo(f"Loading the register sample ({name}, {folder.partition('/')[2]})")
+            files = sorted((_SAMPLES / folder).glob("*.csv.gz"))
+            await _load_sample(database, REGISTER_SOURCES[code], files, stop)
+
+
+async def _load_sample(database: Database, source: RegisterSource, files: list[Path], stop: asyncio.Event) -> None:
     started, line = time.monotonic(), ProgressLine()
-    loading = asyncio.create_task(
-        registers_flows.import_files(database, source, sorted(_SAMPLE.glob("*.csv.gz")), report=_loading(line))
-    )
+    loading = asyncio.create_task(registers_flows.import_files(database, source, files, report=_loading(line)))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
