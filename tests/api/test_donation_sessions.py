@@ -22,6 +22,7 @@ FIELDS = {
     "successUrl",
     "url",
     "metadata",
+    "benefits",
     "donationId",
     "createdAt",
     "expiresAt",

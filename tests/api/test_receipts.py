@@ -11,12 +11,13 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.adapters.mail_sandbox import SandboxMailbox
+from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import jobs as receipts_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts import store as receipts_store
-from almoner.giving.receipts.domain import Receipt
+from almoner.giving.receipts.domain import Donee, DoneeRefused, Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
@@ -133,6 +134,97 @@ async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, 
         with pytest.raises(ValueError, match=r"characters|capital letters"):
             async with service.db.write() as tx:
                 await receipts.update_issuer(tx, tenant.partner, name, prefix)
+
+
+async def donee(service: Service, tenant: Tenant, **about: str) -> Donee:
+    """Two operators set up who receives the partner's donations."""
+    about = {"legal_name": "Bright Bank Foundation", "ein": "12-3456789", "address": "1 Main Street, Casper", **about}
+    async with service.db.write() as tx:
+        made = await receipts.propose_donee(tx, tenant.partner, **about, note="IRS letter", by="operator_a")
+        return await receipts.approve_donee(tx, made, ein=about["ein"], note="seen", by="operator_b")
+
+
+async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    before = await issue(service, tenant.partner, await paid(service, api))
+    async with service.db.write() as tx:
+        proposed = await receipts.propose_donee(
+            tx, tenant.partner, legal_name="Foundation", ein="123456789", address="1 Main St", note="n", by="operator_a"
+        )
+        for wrong in ({"ein": "123456780", "by": "operator_b"}, {"ein": "123456789", "by": "operator_a"}):
+            with pytest.raises(DoneeRefused):
+                await receipts.approve_donee(tx, proposed, note="n", **wrong)
+        with pytest.raises(DoneeRefused, match="proposed already"):
+            await receipts.propose_donee(
+                tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", by="operator_c"
+            )
+    assert (await issue(service, tenant.partner, await paid(service, api))).donee is None, "proposed by one alone"
+    async with service.db.write() as tx:
+        await receipts.end_donee(tx, proposed, by="operator_b")
+    made = await donee(service, tenant)
+    receipt = await issue(service, tenant.partner, await paid(service, api))
+    assert receipt.donee == made
+    renamed = await donee(service, tenant, legal_name="Bright Bank Fund")
+    async with service.db.read() as tx:
+        again = await receipts.get(tx, receipt.donation_id)
+    assert again.donee is not None
+    assert again.donee.legal_name == "Bright Bank Foundation", "as it was issued"
+    later = await issue(service, tenant.partner, await paid(service, api))
+    assert later.donee == renamed
+    async with service.db.write() as tx:
+        await receipts.end_donee(tx, renamed, by="operator_a")
+    assert (await issue(service, tenant.partner, await paid(service, api))).donee is None
+    assert await issue(service, tenant.partner, before.donation_id) == before
+
+
+async def test_the_database_refuses_receipts_of_a_donee_that_two_have_not_set_up(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    async with service.db.write() as tx:
+        proposed = await receipts.propose_donee(
+            tx, tenant.partner, legal_name="Foundation", ein="123456789", address="1 Main St", note="n", by="operator_a"
+        )
+    first = await issue(service, tenant.partner, await paid(service, api))
+    later = await paid(service, api)
+    async with service.db.read() as tx:
+        payment = await tx.fetchval("select payment_id from donation where id = $1", later)
+    forged = replace(first, donation_id=later, payment_id=payment, number=2, donee=proposed)
+    with pytest.raises(asyncpg.CheckViolationError, match="not approved"):
+        async with service.db.write() as tx:
+            await receipts_store.insert(tx, tenant.partner, forged)
+    for change, refusal in (
+        ("update receipt_donee set approved_by = proposed_by, approved_note = 'n', approved_at = now()", "separation"),
+        ("update receipt_donee set approved_by = 'operator_b'", "approved"),
+        ("update receipt_donee set ein = '000000000'", "permission"),
+        ("delete from receipt_donee", "permission"),
+    ):
+        with pytest.raises(asyncpg.PostgresError, match=refusal):
+            async with service.db.write() as tx:
+                await tx.execute(change)
+
+
+async def test_what_a_donor_receives_in_return_is_on_the_session_and_the_receipt(
+    service: Service, api: Client, tenant: Tenant
+) -> None:
+    given = {"description": "Dinner for two", "fairValue": 4000}
+    session = await factories.session(service, api, currency="USD", benefits=given)
+    assert session["benefits"] == given
+    assert data(await api.get(f"/v1/donation-sessions/{session['id']}"))["benefits"] == given
+    donation_id = await paid(service, api, id=session["id"])
+    await donee(service, tenant)
+    receipt = await issue(service, tenant.partner, donation_id)
+    assert receipt.benefits == Benefits("Dinner for two", 4000)
+    nonprofit = await factories.nonprofit(service)
+    for wrong, reason in (
+        ({"benefits": given}, "body.currency is required with body.benefits"),
+        ({"currency": "USD", "benefits": {"description": "Dinner"}}, "body.benefits.fairValue"),
+        ({"currency": "USD", "benefits": {**given, "fairValue": 0}}, "body.benefits.fairValue"),
+        ({"currency": "USD", "benefits": {**given, "value": 1}}, "body.benefits.value"),
+    ):
+        refused = await api.post("/v1/donation-sessions", {"organisationId": nonprofit, **wrong})
+        assert refused.status_code == 400
+        assert reason in refused.text
 
 
 async def test_a_receipt_stays_as_it_was_when_the_nonprofit_is_renamed(
@@ -252,7 +344,7 @@ async def test_a_receipt_that_is_sent_late_says_what_has_gone_back(
     pdf = PdfReader(io.BytesIO((await anonymous.get(mail["attachments"][0]["url"])).content))
     for shown in (mail["text"], mail["html"], " ".join(page.extract_text() for page in pdf.pages)):
         assert (words.text("receipt.void") in " ".join(shown.split())) == void
-        assert ("Whether you can use it for tax purposes" in shown) == (not void)
+        assert ("It is not a tax receipt" in " ".join(shown.split())) == (not void)
         assert ("Corrected receipt" in shown) == (not void)
     assert (words.text(said) if void else said) in mail["text"]
 

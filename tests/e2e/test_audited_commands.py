@@ -1,7 +1,7 @@
 """Every command that writes leaves an audit entry when it succeeds: a new command fails here until it has its place."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from tests.support.reports import report
 from tests.support.requests import asked
 from tests.support.service import Service, serving
 from tests.support.suspense import held_for
-from tests.support.terminal import in_process, operator
+from tests.support.terminal import in_process, leaves, operator
 from tests.support.watchlists import listing, matched, write
 
 NOTE = ("--note", "by telephone")
@@ -48,9 +48,10 @@ READS = frozenset(
         "gift-aid claims list", "keys list", "members groups", "members list", "members sso show", "members sso test",
         "operators list", "operators tokens list", "partners list", "payee-accounts list", "payee-accounts show",
         "payment-files list", "payment-files show", "refunds failed", "refunds list", "refunds show",
-        "registers diff", "registers list", "registers show", "registers status", "reviews list", "selfcheck",
-        "settlements list", "settlements unmatched", "settlements unreconciled", "unallocated-payments list",
-        "verifications flags", "verifications list", "verifications show", "watchlists status",
+        "receipt-donees list", "registers diff", "registers list", "registers show", "registers status", "reviews list",
+        "selfcheck", "settlements list", "settlements unmatched", "settlements unreconciled",
+        "unallocated-payments list", "verifications flags", "verifications list", "verifications show",
+        "watchlists status",
     }
 )  # fmt: skip
 
@@ -61,15 +62,6 @@ from person where partner_id = $1 and user_name = 'ann@example.org'
 """
 """As when she came from the provider."""
 WAITING_LINES = "select id from bank_statement_line where status = 'open' order by id"
-
-
-def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """The commands that do something, by their words."""
-    if not hasattr(command, "commands"):
-        yield " ".join(path)
-        return
-    for name, inner in command.commands.items():
-        yield from leaves(inner, (*path, name))
 
 
 ALL = frozenset(leaves(typer.main.get_command(commands)))
@@ -148,6 +140,10 @@ async def partners_keys_and_members(world: World) -> None:
     partner = word(await world.does("partners", "create", "Bright Bank"), "partner")
     await world.does("partners", "brand", partner, "--colour", "#E6007E")
     await world.does("partners", "receipt-issuer", partner, "--name", "Bright Bank Foundation")
+    named = ("--legal-name", "F", "--ein", "123456789", "--address", "A")
+    donee = (await world.does("receipt-donees", "propose", partner, *named, *NOTE)).split()[0]
+    await world.does("receipt-donees", "approve", donee, "--ein", "123456789", *NOTE, other=True)
+    await world.does("receipt-donees", "end", donee)
     await world.does("partners", "settings", partner, "--currency", "GBP")
     await world.does("partners", "links", partner, "--website", "https://shop.example")
     await world.does("partners", "scim", partner, "--on")

@@ -43,7 +43,7 @@ ELSEWHERE = {
     if re.match(
         r"give\.(failed|busy|again|paying|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
-        r"|receipt\.(title|void|refunded|kept|corrected)$"
+        r"|receipt\.(title|void|refunded|kept|corrected|acknowledgement|benefits|deductible|donee|ein|address)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"
         r"|remittance\.|give\.transfer(_held\.\w+)?$|transfer\."
         r"|give\.(giftaid|problem\.(giftaid|title|house|road|city|postcode))"

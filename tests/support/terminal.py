@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,3 +135,12 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
         return await asyncio.to_thread(forks.run, words, {**environment, **token}, stdin)
 
     return typed
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """The commands that do something, by their words."""
+    if not hasattr(command, "commands"):
+        yield " ".join(path)
+        return
+    for name, inner in command.commands.items():
+        yield from leaves(inner, (*path, name))

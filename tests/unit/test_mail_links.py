@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from almoner.access.security_emails import domain as security_emails
 from almoner.giving.checkout.donations.domain import RefundedAmount
-from almoner.giving.receipts.domain import ReassignedOrganisation, Receipt
+from almoner.giving.checkout.sessions.domain import Benefits
+from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.text import defuse_links
@@ -109,7 +110,9 @@ def receipts(typed: str) -> list[dict[str, Any]]:
     )
     void = replace(receipt, refunded=RefundedAmount(AT, receipt.money))
     facts = {"amount": "£26.00", "rows": [("receipt.donor", typed)], "back": "March 2", "moved": "March 2"}
-    return [{**facts, "receipt": one} for one in (receipt, passed_on, void)]
+    donee = Donee(UUID(int=3), UUID(int=1), typed, "123456789", typed, "a", "n", AT, "b", "n", AT)
+    ours = replace(receipt, donee=donee, benefits=Benefits(typed, 100))
+    return [{**facts, "receipt": one} for one in (receipt, passed_on, void, ours)]
 
 
 def letters(typed: str) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("
 BUILT = re.compile(
     r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|held|transfer_held|tries|broken)|till\.unknown)\.(title|text|next)$"
     r"|^till\.(declined|cards|ended)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
-    r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept)$|^gift\.(step|next|wait|unknown|soon)\."
+    r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept|donee|ein|address)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later))$"
     r"|^give\.giftaid\.(title|house|road|city|postcode)$|^give\.problem\.|^(refund|reassigned)\.why\."

@@ -1,5 +1,6 @@
 """The receipt as a document: tagged, archival, the same bytes each time, in every language and for every name."""
 
+import html
 import io
 import random
 import re
@@ -15,9 +16,10 @@ from pypdf import PdfReader
 from pypdf.generic import DictionaryObject
 
 from almoner.giving.checkout.donations.domain import RefundedAmount
+from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.documents import ReceiptDocuments
-from almoner.giving.receipts.domain import Receipt
+from almoner.giving.receipts.domain import Donee, Receipt
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
@@ -51,6 +53,12 @@ RECEIPT = Receipt(
 )
 
 
+DONEE = Donee(
+    UUID(int=3), UUID(int=1), "Bright Bank Foundation", "987654321", "1 Main Street, Casper, WY 82601", "a", "n", AT,
+    "b", "n", AT,
+)  # fmt: skip
+
+
 @cache
 def renderer(environment: Environment = "sandbox") -> MailRenderer:
     deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
@@ -69,6 +77,11 @@ async def read(receipt: Receipt, environment: Environment = "sandbox") -> PdfRea
 def text(document: PdfReader) -> str:
     """What stands on the pages, without the invisible marks of direction."""
     return re.sub("[\u2066-\u2069\u200e\u200f\u200b]", "", "\n".join(page.extract_text() for page in document.pages))
+
+
+def without_marks(text: str) -> str:
+    """Without marks of direction and what keeps an address from becoming a link."""
+    return html.unescape(re.sub("[\u2066-\u2069\u200e\u200f\u2060]|</?bdi>", "", text))
 
 
 def root(document: PdfReader) -> DictionaryObject:
@@ -160,7 +173,7 @@ async def test_a_receipt_of_a_gift_that_went_back_is_corrected_or_void(language:
     for key in ("receipt.refunded", "receipt.kept"):
         assert words.text(key) in shown
     assert set(words.text("receipt.void").split()) <= set(void.split())
-    assert not set(words.text("receipt.tax").split()) <= set(void.split())
+    assert not set(words.text("receipt.confirmation", organisation=receipt.organisation).split()) <= set(void.split())
     if language == "en":
         assert "£6.00" in shown
         assert "£20.00" in shown
@@ -187,14 +200,23 @@ async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
 
 
 @pytest.mark.parametrize("language", TranslationCatalogues().offered_languages)
-async def test_a_receipt_says_that_its_use_for_tax_depends(language: str) -> None:
-    receipt = replace(RECEIPT, language=language)
-    stated = TranslationCatalogues().language(language).text("receipt.tax")
+@pytest.mark.parametrize("donee", [None, DONEE])
+@pytest.mark.parametrize("benefits", [None, Benefits("Dinner for two", 4000)])
+async def test_a_receipt_says_what_it_is_for_taxes(
+    language: str, donee: Donee | None, benefits: Benefits | None
+) -> None:
+    receipt = replace(RECEIPT, language=language, donee=donee, benefits=benefits)
+    words = TranslationCatalogues().language(language)
+    confirmation = words.text("receipt.confirmation", organisation=receipt.organisation)
+    acknowledgement, deductible = words.text("receipt.acknowledgement"), words.text("receipt.deductible")
+    expected = {confirmation: donee is None, acknowledgement: bool(donee and not benefits)}
+    expected |= {deductible: bool(donee and benefits), "12-3456789": True}  # as the nonprofit's own number
+    expected |= {"98-7654321": bool(donee), "1 Main": bool(donee), "Dinner for": bool(benefits)}
     mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
-    assert stated in mail.text
-    assert stated in mail.html
-    shown = text(await read(receipt))
-    assert set(stated.split()) <= set(shown.split()) or language in ("ar", "he", "ja")
+    shown = [without_marks(mail.text), without_marks(mail.html), text(await read(receipt))]
+    for stated, present in expected.items():
+        for place in shown[: 2 if language in ("ar", "he", "ja") else 3]:
+            assert (set(stated.split()) <= set(place.split()) if place is shown[2] else stated in place) == present
 
 
 async def test_a_receipt_is_of_the_day_on_which_the_money_came() -> None:

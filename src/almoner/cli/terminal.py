@@ -40,6 +40,7 @@ _MODULES: Final = {
     "settlements": "settlements.commands",
     "disbursements": "disbursements.commands",
     "payee-accounts": "payee_accounts.commands",
+    "receipt-donees": "receipt_donees.commands",
     "payment-files": "payment_files.commands",
     "bank-statements": "bank_statements.commands",
     "donations": "donations.commands",

@@ -84,6 +84,11 @@ class ReceiptDocuments:
             *(parts if receipt.cover_minor else ()),
             *(back if receipt.refunded else ()),
             ("issuer", receipt.issuer),
+            *(
+                (("donee", donee.legal_name), ("ein", donee.shown_ein), ("address", donee.address))
+                if (donee := receipt.donee)
+                else ()
+            ),
             ("receipt_number", receipt.shown_number),
             ("donor", formats.full_name(receipt.first_name, receipt.last_name, language.locale)),
             ("organisation", receipt.organisation),
@@ -94,6 +99,22 @@ class ReceiptDocuments:
         )
         return [(f"receipt.{name}", value) for name, value in facts]
 
+    def _tax_statements(self, receipt: Receipt, language: Language) -> list[str]:
+        """What the receipt is worth for taxes, and what the donor received in return."""
+
+        def own(text: str) -> str:
+            return bidi_isolated_plain_text(text, language.direction)
+
+        stated = []
+        if given := receipt.benefits:
+            value = formats.format_money(given.fair_value_minor, receipt.money.currency, language.locale)
+            stated.append(language.text("receipt.benefits", benefits=own(given.description), value=own(value)))
+        if receipt.donee is None:
+            return [*stated, language.text("receipt.confirmation", organisation=own(receipt.now_for))]
+        key = "receipt.deductible" if stated else "receipt.acknowledgement"
+        statements = [language.text(key), self._pages.language("en").text(key)]  # the tax office reads English
+        return [*stated, *dict.fromkeys(statements)]
+
     def _facts(self, receipt: Receipt, language: Language) -> Facts:
         """What the template reads."""
         rtl = language.direction == "rtl"
@@ -101,7 +122,7 @@ class ReceiptDocuments:
         title = language.text(
             "receipt.title", number=bidi_isolated_plain_text(receipt.shown_number, language.direction)
         )
-        notes = [] if receipt.void else [language.text("receipt.tax")]
+        notes = [] if receipt.void else self._tax_statements(receipt, language)
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
         if receipt.refunded and not receipt.void:

@@ -7,10 +7,49 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation, RefundedAmount
+from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.kit.money import Money
 
 PAGE_PURPOSE: Final = GIFT_PAGE_PURPOSE
 """Purpose of the token in the private link."""
+
+
+class DoneeRefused(Exception):
+    """A donee cannot be proposed, approved or ended; its text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Donee:
+    """The organisation that legally receives a partner's donations, for US taxes. ``ein``: nine digits.
+
+    One operator proposes it, another approves it; receipts name it from then until it has ended.
+    """
+
+    id: UUID
+    partner_id: UUID
+    legal_name: str
+    ein: str
+    address: str
+    proposed_by: str
+    proposed_note: str
+    proposed_at: datetime
+    approved_by: str | None = None
+    approved_note: str | None = None
+    approved_at: datetime | None = None
+    ended_by: str | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def status(self) -> str:
+        """``proposed``, ``approved`` or ``ended``."""
+        if self.ended_at is not None:
+            return "ended"
+        return "proposed" if self.approved_at is None else "approved"
+
+    @property
+    def shown_ein(self) -> str:
+        """``12-3456789``."""
+        return f"{self.ein[:2]}-{self.ein[2:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +74,7 @@ class Receipt:
     """One receipt. ``organisation``, ``register`` and ``register_number`` as they were when it was issued.
 
     ``money`` is what the donor paid, ``cover_minor`` the part of it that covers the fee.
+    ``donee``: who acknowledges it for US taxes; without one the receipt confirms a payment and is none for taxes.
     ``received_at``: its money was here. What has become of the gift since is no part of what is frozen: what of it was
     ``refunded``, and whether it was ``passed_on``.
     """
@@ -56,6 +96,8 @@ class Receipt:
     cover_minor: int
     received_at: datetime
     issued_at: datetime
+    donee: Donee | None = None
+    benefits: Benefits | None = None
     refunded: RefundedAmount | None = None
     passed_on: ReassignedOrganisation | None = None
 

@@ -17,11 +17,14 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import Donee, DoneeRefused, Issuer, ProgressStep, ReassignedOrganisation, Receipt
 from almoner.kit.errors import NotFound
+from almoner.kit.text import to_one_line
+from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
 MAILS: Final = Path(__file__).parent / "mails"
+_EIN_REGISTRY: Final = "IRS"
 
 _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
@@ -83,6 +86,8 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
         cover_minor=donation.cover_minor,
         received_at=received_at,
         issued_at=tx.now,
+        donee=await store.find_current_donee(tx, partner),
+        benefits=session.benefits,
     )
 
 
@@ -154,3 +159,58 @@ async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str 
         issuer = replace(issuer, prefix=prefix)
     await store.update_issuer(tx, partner, issuer)
     return issuer
+
+
+async def propose_donee(
+    tx: Tx, partner: Partner, *, legal_name: str, ein: str, address: str, note: str, by: str
+) -> Donee:
+    """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeRefused."""
+    name, place = to_one_line(legal_name).strip(), to_one_line(address).strip()
+    if not 1 <= len(name) <= 255 or not 1 <= len(place) <= 500 or not 1 <= len(note) <= 2000:
+        raise DoneeRefused("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
+    if (number := parse_number_key(_EIN_REGISTRY, ein)) is None:
+        raise DoneeRefused(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
+    donee = Donee(tx.new_id(), partner.id, name, number, place, by, note, tx.now)
+    if not await store.insert_donee(tx, partner, donee):
+        raise DoneeRefused("A donee is proposed already. Approve or end it first.")
+    return donee
+
+
+async def list_donees(tx: Tx) -> list[Donee]:
+    """All that were ever set up, newest first."""
+    return await store.list_donees(tx, ALL_PARTNERS)
+
+
+async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
+    """One donee, held until the transaction ends. Raises DoneeRefused."""
+    if (donee := await store.lock_donee(tx, ALL_PARTNERS, donee_id)) is None:
+        raise DoneeRefused("There is no such donee.")
+    return donee
+
+
+async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -> Donee:
+    """Receipts name it from now on, in place of the former one. ``ein``: as read from the evidence once more.
+
+    Raises DoneeRefused.
+    """
+    if donee.status != "proposed":
+        raise DoneeRefused(f"This donee is {donee.status}.")
+    if donee.proposed_by == by:
+        raise DoneeRefused("Another operator must approve it.")
+    if parse_number_key(_EIN_REGISTRY, ein) != donee.ein:
+        raise DoneeRefused("The EIN differs from the proposed one.")
+    if not 1 <= len(note) <= 2000:
+        raise DoneeRefused("A note has 1 to 2,000 characters.")
+    await store.end_current_donee(tx, Partner(donee.partner_id), by)
+    approved = replace(donee, approved_by=by, approved_note=note, approved_at=tx.now)
+    await store.update_donee(tx, ALL_PARTNERS, approved)
+    return approved
+
+
+async def end_donee(tx: Tx, donee: Donee, *, by: str) -> Donee:
+    """Receipts name it no longer, or it was never approved. Raises DoneeRefused."""
+    if donee.status == "ended":
+        raise DoneeRefused("This donee has ended already.")
+    ended = replace(donee, ended_by=by, ended_at=tx.now)
+    await store.update_donee(tx, ALL_PARTNERS, ended)
+    return ended

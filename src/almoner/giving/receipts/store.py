@@ -6,27 +6,42 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.receipts.domain import Issuer, Receipt
+from almoner.giving.checkout.sessions.domain import Benefits
+from almoner.giving.receipts.domain import Donee, Issuer, Receipt
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS: Final = (
     "partner_id, donation_id, number, prefix, issuer, language, organisation, register, register_number, first_name, "
-    "last_name, anonymous, payment_id, amount_minor, currency, cover_minor, received_at, issued_at"
+    "last_name, anonymous, payment_id, amount_minor, currency, cover_minor, received_at, issued_at, donee_id, "
+    "benefits, benefits_minor"
 )
+_READ: Final = f"select {_COLUMNS}, (select d from receipt_donee d where d.id = donee_id) as donee from receipt"
 
 
 def _receipt(row: Record) -> Receipt:
     values = dict(row)
+    del values["donee_id"]
     money = Money(values.pop("amount_minor"), values.pop("currency"))
-    return Receipt(money=money, **values)
+    given, value = values.pop("benefits"), values.pop("benefits_minor")
+    donee = values.pop("donee")
+    return Receipt(
+        money=money,
+        donee=_donee(donee) if donee else None,
+        benefits=Benefits(given, value) if given else None,
+        **values,
+    )
+
+
+def _donee(row: Record) -> Donee:
+    return Donee(**dict(row.items()))
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Receipt | None:
     """The receipt of a donation."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from receipt where donation_id = $1 and ($2::uuid is null or partner_id = $2)",
+        f"{_READ} where donation_id = $1 and ($2::uuid is null or partner_id = $2)",
         donation_id,
         partner_id,
     )
@@ -36,7 +51,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Recei
 async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) -> list[Receipt]:
     """The receipts of these donations."""
     rows = await tx.fetch(
-        f"select {_COLUMNS} from receipt where partner_id = $1 and donation_id = any($2::uuid[])",
+        f"{_READ} where partner_id = $1 and donation_id = any($2::uuid[])",
         partner.id,
         list(donation_ids),
     )
@@ -78,7 +93,7 @@ async def insert(tx: Tx, partner: Partner, receipt: Receipt) -> None:
         f"""
         with numbered as (update receipt_issuer set last_number = $3 where partner_id = $1)
         insert into receipt ({_COLUMNS})
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
         """,
         partner.id,
         receipt.donation_id,
@@ -98,4 +113,77 @@ async def insert(tx: Tx, partner: Partner, receipt: Receipt) -> None:
         receipt.cover_minor,
         receipt.received_at,
         receipt.issued_at,
+        receipt.donee.id if receipt.donee else None,
+        receipt.benefits.description if receipt.benefits else None,
+        receipt.benefits.fair_value_minor if receipt.benefits else None,
+    )
+
+
+async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
+    """Whom receipts of the partner name now."""
+    row = await tx.fetchrow(
+        "select * from receipt_donee where partner_id = $1 and approved_at is not null and ended_at is null", partner.id
+    )
+    return _donee(row) if row else None
+
+
+async def list_donees(tx: Tx, _scope: AllPartners) -> list[Donee]:
+    """All, newest first."""
+    return [_donee(row) for row in await tx.fetch("select * from receipt_donee order by id desc")]
+
+
+async def lock_donee(tx: Tx, _scope: AllPartners, donee_id: UUID) -> Donee | None:
+    """One, held until the transaction ends."""
+    row = await tx.fetchrow("select * from receipt_donee where id = $1 for no key update", donee_id)
+    return _donee(row) if row else None
+
+
+async def insert_donee(tx: Tx, partner: Partner, donee: Donee) -> bool:
+    """Store a proposal; False when there is one already."""
+    return bool(
+        await tx.fetchval(
+            """
+            insert into receipt_donee (id, partner_id, legal_name, ein, address, proposed_by, proposed_note,
+                                       proposed_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8)
+            on conflict (partner_id) where approved_at is null and ended_at is null do nothing returning true
+            """,
+            donee.id,
+            partner.id,
+            donee.legal_name,
+            donee.ein,
+            donee.address,
+            donee.proposed_by,
+            donee.proposed_note,
+            donee.proposed_at,
+        )
+    )
+
+
+async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
+    """The approved one, if there is one, ends."""
+    await tx.execute(
+        """
+        update receipt_donee set ended_by = $2, ended_at = $3
+        where partner_id = $1 and approved_at is not null and ended_at is null
+        """,
+        partner.id,
+        by,
+        tx.now,
+    )
+
+
+async def update_donee(tx: Tx, _scope: AllPartners, donee: Donee) -> None:
+    """Who approved it, and who ended it; the caller has locked it."""
+    await tx.execute(
+        """
+        update receipt_donee set approved_by = $2, approved_note = $3, approved_at = $4, ended_by = $5, ended_at = $6
+        where id = $1
+        """,
+        donee.id,
+        donee.approved_by,
+        donee.approved_note,
+        donee.approved_at,
+        donee.ended_by,
+        donee.ended_at,
     )

@@ -102,6 +102,7 @@ create table document (
     size_bytes integer not null check (size_bytes > 0),
     sha256 bytea not null check (length(sha256) = 32),
     storage_key text not null unique check (storage_key ~ '^[0-9a-z]{34}$'),
+    file_name text check (length(file_name) between 1 and 255),
     flags text[] not null check (array_position(flags, null) is null),
     status text not null check (status in ('pending_scan', 'clean', 'rejected')),
     status_changed_at timestamptz not null,
@@ -113,6 +114,7 @@ create table document (
     missing_at timestamptz,
     next_check_at timestamptz not null,
     unique (partner_id, id),
+    constraint document_name_erased check (deleted_at is null or file_name is null),
     constraint document_threat check ((status = 'rejected') = (threat is not null)),
     constraint document_removed check (removed_at is null or deleted_at is not null or status = 'rejected')
 );
@@ -122,6 +124,7 @@ create index document_to_verify on document (verified_at nulls first) where remo
 create index document_to_check on document (next_check_at) where deleted_at is null;
 comment on column document.size_bytes is 'of the stored content: images are re-encoded';
 comment on column document.sha256 is 'of the stored content, before encryption';
+comment on column document.file_name is 'as its sender has it; erased when the document is deleted';
 comment on column document.threat is 'what the scanner found';
 comment on column document.removed_at is 'when its bytes were removed from storage';
 comment on column document.verified_at is 'when its bytes were last read and matched sha256';

@@ -71,6 +71,8 @@ create table donation_session (
     currency char(3) check (currency ~ '^[A-Z]{3}$'),
     success_url text check (length(success_url) between 8 and 2048),
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    benefits text check (length(benefits) between 1 and 250),
+    benefits_minor bigint check (benefits_minor > 0),
     donation_id uuid,
     created_at timestamptz not null,
     expires_at timestamptz not null,
@@ -78,6 +80,9 @@ create table donation_session (
     unique (partner_id, id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     check (expires_at > created_at),
+    constraint donation_session_benefits check (
+        (benefits is null) = (benefits_minor is null) and (benefits is null or currency is not null)
+    ),
     constraint donation_session_completed check ((status = 'completed') = (donation_id is not null))
 );
 create index donation_session_due on donation_session (expires_at) where status = 'open';

@@ -81,12 +81,13 @@ class SessionView:
 
     @property
     def offers_gift_aid(self) -> bool:
-        """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom."""
+        """Whether the gift may have gift aid: sterling, for a charity of the United Kingdom, and nothing in return."""
         cause_ = self.cause
         return (
             self.session.currency == gift_aid_declarations_domain.CURRENCY
             and cause_.country_code == gift_aid_declarations_domain.COUNTRY
             and bool(cause_.receives)
+            and self.session.benefits is None
         )
 
 

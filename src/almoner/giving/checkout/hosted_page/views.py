@@ -96,6 +96,7 @@ class Views:
             brand=branding.brand_of(giving.partner),
             partner_links=giving.partner.public_links,
             amounts=amounts,
+            benefits=giving.session.benefits,
             totals={minor: tariff.gross_up(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
             wide=max(map(len, shown)) > _WIDE,
             typed=typed,

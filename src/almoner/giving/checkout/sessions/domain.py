@@ -77,6 +77,14 @@ class SessionCompleted(InvalidState):
     message = "A donation was already made with this session; create a new one for another gift"
 
 
+@dataclass(frozen=True, slots=True)
+class Benefits:
+    """What the donor receives in return for a donation, and its fair value in the session's currency."""
+
+    description: str
+    fair_value_minor: int
+
+
 @record
 class DonationSession:
     """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3)."""
@@ -93,6 +101,7 @@ class DonationSession:
     created_at: datetime
     expires_at: datetime
     donation_id: UUID | None = None
+    benefits: Benefits | None = None
 
     def filled_success_url(self, id_: str) -> str | None:
         """``success_url`` with the identifier of the session in its place."""

@@ -58,7 +58,13 @@ def session_creation_routes(payable: Collection[str] | None) -> Routes:
         """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""
         domain.ensure_payable(body.currency, payable)
         change = service.DonationSessionRequest(
-            body.organisation_id, body.user_id, body.success_url, body.currency, body.language, body.metadata
+            body.organisation_id,
+            body.user_id,
+            body.success_url,
+            body.currency,
+            body.language,
+            body.metadata,
+            None if body.benefits is None else domain.Benefits(body.benefits.description, body.benefits.fair_value),
         )
         assert call.claim is not None, "every POST with a key has a claim"
         return await service.create(call.tx, call.claim, call.entry_context, change)

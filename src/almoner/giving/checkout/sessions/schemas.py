@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from pydantic import AfterValidator, Field
 
-from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, DonationSession, SessionStatus
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, Benefits, DonationSession, SessionStatus
 from almoner.kit import money
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Tx
@@ -41,6 +41,23 @@ Language = Annotated[
 Currency = Annotated[CurrencyCode, AfterValidator(_currency)]
 
 
+class BenefitsIn(RequestBody):
+    """What the donor receives in return for the donation."""
+
+    description: Annotated[
+        str, Field(min_length=1, max_length=250, description="What the donor receives.", examples=["Dinner for two"])
+    ]
+    fair_value: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=money.MAX_MINOR,
+            examples=[4000],
+            description="Its fair market value, estimated in good faith, in the minor unit of `currency`.",
+        ),
+    ]
+
+
 class DonationSessionsQuery(PageQuery):
     """Donation sessions have no filters."""
 
@@ -54,6 +71,18 @@ class DonationSessionIn(RequestBody):
     currency: Currency | None = None
     language: Language | None = None
     metadata: Metadata | None = None
+    benefits: BenefitsIn | None = Field(
+        None,
+        description="Goods or services that the donor receives in return. The page and the receipt state them with "
+        "their value, and the page offers no Gift Aid. Requires `currency`.",
+    )
+
+
+class BenefitsOut(ResponseRecord):
+    """What the donor receives in return for the donation."""
+
+    description: str
+    fair_value: int
 
 
 class DonationSessionOut(ResponseRecord, object_name="donation_session"):
@@ -73,6 +102,7 @@ class DonationSessionOut(ResponseRecord, object_name="donation_session"):
         ),
     ]
     metadata: dict[str, str] | None
+    benefits: BenefitsOut | None
     donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
     expires_at: str
@@ -90,7 +120,12 @@ def session_out(tx: Tx, session: DonationSession) -> DonationSessionOut:
         success_url=session.success_url,
         url=f"{tx.links.pages}/give?token={tx.vault.page_token(PAGE_PURPOSE, session.id)}",
         metadata=None if session.metadata is None else dict(session.metadata),
+        benefits=_benefits_out(session.benefits),
         donation_id=tx.ids.text_or_none("donation", session.donation_id),
         created_at=iso_timestamp(session.created_at),
         expires_at=iso_timestamp(session.expires_at),
     )
+
+
+def _benefits_out(benefits: Benefits | None) -> BenefitsOut | None:
+    return None if benefits is None else BenefitsOut(benefits.description, benefits.fair_value_minor)

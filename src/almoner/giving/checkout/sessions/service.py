@@ -10,7 +10,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.sessions import domain, schemas, store, triggers
-from almoner.giving.checkout.sessions.domain import DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import Benefits, DonationSession, NewSession
 from almoner.giving.checkout.sessions.schemas import DonationSessionOut
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -38,6 +38,7 @@ class DonationSessionRequest:
     currency: str | None
     language: str | None
     metadata: Mapping[str, str] | None
+    benefits: Benefits | None = None
 
 
 async def create(
@@ -61,6 +62,7 @@ async def create(
         change.metadata,
         tx.now,
         tx.now + domain.LIFETIME,
+        benefits=change.benefits,
     )
     new = NewSession(session, host, change.currency in WORLD_CURRENCIES, _countries_with(change.currency))
     answer = schemas.session_out(tx, session)
@@ -84,6 +86,8 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
         raise domain.UserNotFound(_names_nothing("userId", change.user_id, "user"))
     if change.metadata and (found := metadata_rules.metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
+    if change.benefits is not None and change.currency is None:
+        raise IncorrectParams("body.currency is required with body.benefits")
     if change.success_url is None:
         return organisation_id, user_id, None
     target = addresses.parse_target(change.success_url, ANY_PORT)

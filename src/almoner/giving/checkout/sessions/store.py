@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.sessions.domain import LIFETIME, SESSION, DonationSession, NewSession
+from almoner.giving.checkout.sessions.domain import LIFETIME, SESSION, Benefits, DonationSession, NewSession
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.database import counters, lists
@@ -18,12 +18,14 @@ from almoner.platform.idempotency import IdempotencyClaim
 LIST: Final = "donation_session"
 _COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, status, language, currency, success_url, metadata, created_at, "
-    "expires_at, donation_id"
+    "expires_at, donation_id, benefits, benefits_minor"
 )
 
 
 def _session(row: Record) -> DonationSession:
-    return DonationSession(*row[:12])
+    values = [*row]
+    values[12:] = [None if row[12] is None else Benefits(row[12], row[13])]
+    return DonationSession(*values)
 
 
 CREATE: Final = NamedStatement(f"""
@@ -44,9 +46,10 @@ host_seen as (
 ),
 made as (
     insert into donation_session (id, partner_id, organisation_id, user_id, status, language, currency, success_url,
-                                  metadata, created_at, expires_at, status_changed_at)
+                                  metadata, created_at, expires_at, status_changed_at, benefits, benefits_minor)
     select :id, :partner_id, organisation_seen.id, :user_id::uuid, 'open', :language::text, :currency,
-        :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now
+        :success_url::text, :metadata::jsonb, :now, :now + interval '{LIFETIME.total_seconds()} seconds', :now,
+        :benefits::text, :benefits_minor::bigint
     from free, organisation_seen, host_seen
     where receives and takes_currency and allowed and (:user_id is null or exists (select from user_seen))
     returning 1
@@ -75,6 +78,8 @@ async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[ob
         "currency": session.currency,
         "success_url": session.success_url,
         "metadata": session.metadata,
+        "benefits": session.benefits and session.benefits.description,
+        "benefits_minor": session.benefits and session.benefits.fair_value_minor,
         "success_host": new.success_host,
         "world_currency": new.world_currency,
         "own_countries": new.own_countries,

@@ -1,0 +1,101 @@
+"""``almoner receipt-donees``: the organisations that legally receive donations and acknowledge them for US taxes."""
+
+from typing import Annotated, Final
+
+import typer
+
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup, ensure_independent_operator
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Table
+from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts.domain import Donee
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
+from almoner.platform.database.transactions import Partner, Tx
+
+commands = typer.Typer(help="Set up who acknowledges donations for US taxes.", no_args_is_help=True)
+
+_TYPE: Final = "receiptdonee"
+
+DoneeId = Annotated[str, typer.Argument(help="Donee ID, from `almoner receipt-donees list`.")]
+
+
+@commands.command("list")
+@in_transaction
+async def list_donees(tx: Tx) -> Table:
+    """List the donees of all partners, newest first."""
+    found = await receipts.list_donees(tx)
+    by = await display_name_lookup(tx, [who for one in found for who in (one.proposed_by, one.approved_by) if who])
+    return Table(
+        ("donee", "partner", "legal name", "EIN", "address", "status", "proposed", "by", "approved", "by"),
+        [
+            [
+                tx.ids.text(_TYPE, one.id),
+                tx.ids.text("partner", one.partner_id),
+                one.legal_name,
+                one.shown_ein,
+                one.address,
+                one.status,
+                iso_timestamp(one.proposed_at),
+                by(one.proposed_by),
+                iso_timestamp_or_none(one.approved_at),
+                by(one.approved_by) if one.approved_by else None,
+            ]
+            for one in found
+        ],
+    )
+
+
+@commands.command("propose")
+@as_operator("finance")
+async def propose(
+    tx: Tx,
+    officer: Caller,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    legal_name: Annotated[str, typer.Option(help="Legal name of the organisation, as the IRS has it.")],
+    ein: Annotated[str, typer.Option(help="Its EIN, such as 12-3456789.")],
+    address: Annotated[str, typer.Option(help="Its postal address, in one line.")],
+    note: Note,
+) -> str:
+    """Propose who legally receives a partner's donations.
+
+    Another finance operator must approve it. Receipts then bear its name, EIN and address, and the statement that the
+    IRS asks for. Without a donee, receipts confirm a payment and say that they are not tax receipts.
+    """
+    scope = Partner(parse_id(tx, "partner", partner))
+    made = await receipts.propose_donee(
+        tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), by=officer.id
+    )
+    await _record(tx, officer, "receipt_donee.proposed", made)
+    return f"{tx.ids.text(_TYPE, made.id)} proposed. Another finance operator must approve it."
+
+
+@commands.command("approve")
+@as_operator("finance")
+async def approve(
+    tx: Tx,
+    officer: Caller,
+    donee: DoneeId,
+    ein: Annotated[str, typer.Option(help="The EIN, exactly as in your evidence.")],
+    note: Note,
+) -> str:
+    """Approve a donee. New receipts name it, in place of the former one."""
+    one = await receipts.get_donee(tx, parse_id(tx, _TYPE, donee))
+    await ensure_independent_operator(tx, officer, one.proposed_by)
+    approved = await receipts.approve_donee(tx, one, ein=ein, note=note.strip(), by=officer.id)
+    await _record(tx, officer, "receipt_donee.approved", approved)
+    return f"{donee} is approved. New receipts name {approved.legal_name}, EIN {approved.shown_ein}."
+
+
+@commands.command("end")
+@as_operator("finance")
+async def end(tx: Tx, officer: Caller, donee: DoneeId) -> str:
+    """End a donee, or reject a proposed one. New receipts no longer name it."""
+    ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=officer.id)
+    await _record(tx, officer, "receipt_donee.ended", ended)
+    return f"{donee} is ended."
+
+
+async def _record(tx: Tx, officer: Caller, action: str, donee: Donee) -> None:
+    named_so = tx.ids.text(_TYPE, donee.id)
+    await officer.record_audit_entry(tx, donee.partner_id, action, named_so, ein=donee.ein)
