@@ -100,6 +100,32 @@ async def test_a_step_that_the_partner_takes_away_leads_to_the_next_one(service:
     await form.send()
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("Zertifikat 2025 (1).png", "Zertifikat 2025 (1).png"),
+        ("C:\\Users\\Ann\\تسجيل.png", "تسجيل.png"),
+        ("a\u200bb<c>.png", "ab&lt;c&gt;.png"),
+        ("\u200b", "Document 1"),
+        ("x" * 400, "x" * 255),
+    ],
+)
+async def test_documents_keep_the_names_that_their_owners_know(
+    service: Service, api: Client, given: str, shown: str
+) -> None:
+    form = await opened(service, api)
+    assert (await form.upload(HONEST[PNG], PNG, name=given)).status_code == 303
+    assert shown in await form.page("/documents")
+    await form.fill()
+    assert shown in await form.page("/review")
+    [named] = re.findall(r'name="remove" value="([^"]+)"', await form.page("/documents"))
+    await form.answer("/documents/remove", {"remove": named})
+    assert shown not in await form.page("/review")
+    async with service.db.read() as tx:
+        kept = await tx.fetch("select file_name from document where file_name = $1 and deleted_at is not null", shown)
+    assert not kept, "erased with the document"
+
+
 async def test_a_document_is_removed_in_two_tabs(service: Service, api: Client) -> None:
     form = await opened(service, api)
     assert (await form.upload(HONEST[PNG], PNG)).status_code == 303

@@ -111,6 +111,7 @@ async def test_h8_a_missing_document_is_handed_in_on_the_page(site: Site) -> Non
         await expect(page.get_by_text("Your document has been uploaded.")).to_be_visible()
         await expect(page.locator(".papers li")).to_have_count(1)
         await expect(page.get_by_text("A document showing that")).to_have_count(0)
+        await expect(page.locator("h1")).to_have_text("Confirm by email")
     after = await shown(site.api, made)
     assert "registration_evidence" not in [one["code"] for one in after["requirements"]]
     request = data(await site.api.get(f"/v1/validation-requests/{made['validationRequestId']}"))

@@ -255,7 +255,7 @@ async def grown(service: Service, what: str) -> AsyncIterator[None]:
     size = {"many": MAX_TOTAL_BYTES, "later": MAX_BYTES_PER_DAY}[what]
     before = await changed(service, "update document set size_bytes = $1", size)
     if what == "later":
-        await changed(service, "update document set deleted_at = created_at")
+        await changed(service, "update document set deleted_at = created_at, file_name = null")
     try:
         yield
     finally:

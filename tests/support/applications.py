@@ -71,11 +71,13 @@ class Form:
         assert answer.status_code == 303, answer.text
         return str(answer.headers["location"])
 
-    async def upload(self, content: bytes, media_type: str, *, source: str = "", **fields: str) -> Any:
+    async def upload(
+        self, content: bytes, media_type: str, *, source: str = "", name: str = "proof", **fields: str
+    ) -> Any:
         """Hand a document in; the answer. ``source``: the query of the form's address."""
         await self.browser.open(f"{self.home}/documents")
         sent = {"csrf": self.browser.csrf, "type": "validation_request", **fields}
-        files = {"file": ("proof", content, media_type)}
+        files = {"file": (name, content, media_type)}
         headers = {"Sec-Fetch-Site": "same-origin"}
         return await self.browser.request(
             "POST", f"{self.home}/documents{source}", data=sent, files=files, headers=headers

@@ -226,7 +226,7 @@ async def test_u4_a_database_without_documents_trashes_nothing(empty_database: T
     async with ground(empty_database) as here:
         await here.hand_in()
         async with here.service.db.write() as tx:
-            await tx.execute("update document set removed_at = created_at, deleted_at = created_at")
+            await tx.execute("update document set removed_at = created_at, deleted_at = created_at, file_name = null")
         before = here.files()
         here.age(days=9, files=before)
         await here.sweep()

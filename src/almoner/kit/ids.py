@@ -15,7 +15,8 @@ TYPES = frozenset(
     "hostedconfiguration monitoringsubscription eligibilitysubscription activitytag activitysubtag agentverification "
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
-    "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation receiptdonee".split()
+    "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation "
+    "receiptdonee".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -68,6 +68,7 @@ class UploadIntake:
                     not self._scans,
                     checked.flags,
                     checked.fields,
+                    uploaded.filename,
                 )
             except Problem:  # nothing was committed; after anything else it may have been
                 with suppress(StorageUnavailable):

@@ -32,7 +32,7 @@ class CheckedFile:
 class StoredFile:
     """A checked file that was put into the storage, sealed, under a random key; no row knows it yet.
 
-    ``scanned``: nothing more has to look at it before anybody may download it.
+    ``scanned``: nothing more has to look at it before anybody may have it. ``name``: as its sender has it, unchecked.
     """
 
     media_type: MediaType
@@ -42,3 +42,4 @@ class StoredFile:
     scanned: bool
     flags: tuple[Flag, ...]
     fields: Mapping[str, str]
+    name: str = ""

@@ -56,7 +56,10 @@ class InvalidDownloadLink(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document. ``flags``: what a PDF may do beside showing its pages; a person looks at one that has any."""
+    """One document. ``flags``: what a PDF may do beside showing its pages; a person looks at one that has any.
+
+    ``file_name``: what whoever handed it in calls it, until it is deleted.
+    """
 
     id: UUID
     partner_id: UUID
@@ -69,6 +72,7 @@ class Document:
     created_at: datetime
     deleted_at: datetime | None
     removed_at: datetime | None
+    file_name: str | None = None
 
     @property
     def status(self) -> DocumentStatus:

@@ -9,6 +9,7 @@ puts it into the storage before the transaction is opened, and the handler gets 
 """
 
 import hmac
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound, RateExceeded
+from almoner.kit.text import clean_line
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
@@ -37,6 +39,7 @@ PAGE_DOCUMENT: Final = replace(DOCUMENT, max_bytes=25 * 1024 * 1024)
 """As pages take it, since telephones make larger pictures: what is kept of one is smaller (settled 11)."""
 
 _PURPOSE: Final = "document-link"
+_LONGEST_NAME: Final = 255
 
 
 async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Sequence[Document] = ()) -> Document:
@@ -57,6 +60,7 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         tx.now,
         None,
         None,
+        _file_name(upload.name),
     )
     domain.ensure_within_quota(held, document)
     await store.lock_partner_uploads(tx, partner)
@@ -183,6 +187,11 @@ async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
 async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Record which documents have the bytes that they were stored with."""
     await store.record_verification_results(tx, ALL_PARTNERS, found)
+
+
+def _file_name(given: str) -> str | None:
+    """A file's own name for people: without the folders that some browsers send."""
+    return clean_line(re.split(r"[/\\]", given)[-1])[:_LONGEST_NAME].strip() or None
 
 
 def _signed_bytes(document_id: UUID, expires: int) -> bytes:

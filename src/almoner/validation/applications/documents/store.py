@@ -12,7 +12,7 @@ from almoner.validation.applications.documents.domain import RETENTION_CHECK_INT
 
 _COLUMNS: Final = (
     "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
-    "deleted_at, removed_at"
+    "deleted_at, removed_at, file_name"
 )
 
 
@@ -25,8 +25,8 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
     await tx.execute(
         """
         insert into document (id, partner_id, media_type, size_bytes, sha256, storage_key, flags, status,
-                              status_changed_at, created_at, next_check_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)
+                              status_changed_at, created_at, next_check_at, file_name)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)
         """,
         new.id,
         partner.id,
@@ -38,6 +38,7 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
         new.scan_status,
         new.created_at,
         new.created_at + RETENTION_CHECK_INTERVAL,
+        new.file_name,
     )
 
 
@@ -84,7 +85,7 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
-        update document set deleted_at = $3
+        update document set deleted_at = $3, file_name = null
         where id = $1 and ($2::uuid is null or partner_id = $2) and deleted_at is null returning {_COLUMNS}
         """,
         document_id,

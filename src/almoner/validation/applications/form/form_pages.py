@@ -222,7 +222,7 @@ class FormPages(FormPagesBase):
             documents = await submit.list_invite_documents(tx, opened.application.invite)
         problems = {f"part-{problem.step}": problem.key} if problem and problem.step else None
         notice = Notice(problem.key, alert=True) if problem and not problems else None
-        return self.views.review_page(opened.form_context, body, len(documents), problems, notice)
+        return self.views.review_page(opened.form_context, body, documents, problems, notice)
 
     @render_errors
     async def handover_page(self, request: Request) -> Response:

@@ -17,6 +17,7 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import drafts, view_models
 from almoner.validation.applications.form.drafts import ApplicantDetails, FormStep, Problems, UnlistedNonprofit
 from almoner.validation.applications.form.service import Application
+from almoner.validation.applications.submission_documents.domain import SubmissionDocument
 
 _OTHER: Final = "nonprofit/other"
 EXTRA_PAGES: Final = ("colleague", _OTHER)
@@ -251,6 +252,7 @@ class FormViews:
             documents=[
                 {
                     "id": name,
+                    "name": document.file_name,
                     "state": document.scan_status,
                     "type": kind,
                     "format": view_models.FORMATS[document.media_type],
@@ -264,7 +266,7 @@ class FormViews:
         self,
         face: FormContext,
         body: dict[str, Any] | None,
-        documents: int,
+        documents: Sequence[SubmissionDocument],
         problems: Problems | None = None,
         notice: Notice | None = None,
     ) -> Response:
@@ -286,7 +288,13 @@ class FormViews:
             parts=parts,
         )
 
-    def _part(self, face: FormContext, step: FormStep, body: dict[str, Any] | None, documents: int) -> dict[str, Any]:
+    def _part(
+        self,
+        face: FormContext,
+        step: FormStep,
+        body: dict[str, Any] | None,
+        documents: Sequence[SubmissionDocument],
+    ) -> dict[str, Any]:
         draft, language = face.application.draft, face.language
         match step:
             case "nonprofit" if draft.unlisted is not None:
@@ -321,7 +329,14 @@ class FormViews:
                 ]
                 return {"body": None, "rows": rows}
             case _:
-                return {"body": None, "rows": [(language.text("apply.documents.list"), str(documents or ""))]}
+                listed = [
+                    (
+                        language.text(f"apply.documents.type.{one.type}"),
+                        one.document.file_name or language.text("apply.documents.number", number=number),
+                    )
+                    for number, one in enumerate(documents, 1)
+                ]
+                return {"body": None, "rows": listed or [(language.text("apply.documents.list"), "")]}
 
     def handover_page(
         self,

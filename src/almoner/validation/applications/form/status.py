@@ -11,7 +11,9 @@ from almoner.validation.applications.submissions.service import Requirement
 from almoner.validation.decisions.appeals import domain as appeals_domain
 from almoner.validation.decisions.appeals.domain import Appeal
 
-State = Literal["received", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"]
+State = Literal[
+    "received", "confirming", "missing", "processed", "succeeded", "failed", "appealed", "upheld", "reversed"
+]
 """What a page and a mail say above all else."""
 
 STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
@@ -43,7 +45,8 @@ def application_state_of(submission: Submission, appeal: Appeal | None, missing:
         case "processed":
             return "processed"
         case "pending":
-            return "missing" if any(one.source == "applicant" for one in missing) else "received"
+            asked = {one.code for one in missing if one.source == "applicant"}
+            return "confirming" if asked == {"confirmation"} else "missing" if asked else "received"
     if appeal is None:
         return "failed"
     if appeal.status == "open":

@@ -34,7 +34,8 @@ from almoner.validation.requests.domain import Candidate, candidates_of
 
 _ICONS: Final = {
     "received": "clock",
-    "missing": "mail",
+    "confirming": "mail",
+    "missing": "info",
     "processed": "clock",
     "succeeded": "check",
     "failed": "info",
@@ -174,7 +175,7 @@ class StatusViews:
             checks=[self._row(row) for row in status.check_summaries_of(submission, known.appeal)],
             kinds=kinds,
             chosen_kind=typed.get("type") or (kinds[0] if kinds else None),
-            documents=self._documents(known, language),
+            documents=self._documents(known, language, sender=sender),
             appeal=known.appeal,
             appeal_name=self._pages.deployment.ids.text_or_none("appeal", known.appeal.id if known.appeal else None),
             may_appeal=status.may_appeal(submission, known.appeal),
@@ -221,10 +222,11 @@ class StatusViews:
             "class": _CLASSES[row.standing] if row.was_evaluated else "ahead",
         }
 
-    def _documents(self, known: ApplicationStatus, language: Any) -> list[dict[str, Any]]:
+    def _documents(self, known: ApplicationStatus, language: Any, *, sender: bool) -> list[dict[str, Any]]:
         return [
             {
                 "state": one.document.scan_status,
+                "name": one.document.file_name if sender else None,
                 "type": one.type,
                 "format": FORMATS[one.document.media_type],
                 "size": file_size_text(one.document.size, language.locale),
