@@ -233,6 +233,19 @@ async def test_what_the_provider_refuses_is_owed_again(service: Service, api: Cl
     assert await books.balanced(service)
 
 
+async def test_m3_what_is_refused_is_owed_again_less_the_fee_that_came_meanwhile(service: Service, api: Client) -> None:
+    nonprofit = await factories.nonprofit(service)
+    one = await factories.donation(service, api, organisation=nonprofit, amount=10_000)
+    on_its_way = await back.begun(service, one)
+    assert on_its_way.nonprofit_share.minor == 10_000
+    await simulate(api, one["id"], "settle")
+    assert await books.owed(service, nonprofit) == 0
+    async with service.db.write() as tx:
+        await refunds.mark_refused(tx, on_its_way.id, "no account", "officer")
+    assert await books.owed(service, nonprofit) == 9750
+    assert await books.balanced(service)
+
+
 async def test_whoever_asked_and_our_officers_are_told_of_what_a_provider_refuses(
     service: Service, api: Client, tenant: Tenant
 ) -> None:

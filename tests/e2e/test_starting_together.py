@@ -23,6 +23,7 @@ from tests.support.figures import Figures
 from tests.support.running import ALMONER, folder, free_port
 
 _SECONDS = 240
+AT_ONCE = 2
 _ALIVE = "select count(*) from process where last_seen_at > started_at"
 
 
@@ -118,7 +119,7 @@ async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_databas
 async def test_whole_sandboxes_start_beside_each_other_in_fresh_folders(fresh: Path, figures: Figures) -> None:
     for number in range(figures.count(1, 10)):
         data_dir = fresh / str(number)
-        with postgres.running_server(data_dir) as server, _started(data_dir, "run", "run", "run") as started:
+        with postgres.running_server(data_dir) as server, _started(data_dir, *["run"] * AT_ONCE) as started:
             await eventually(partial(_live, server, started), within=_SECONDS)
 
 

@@ -9,6 +9,13 @@ PUBLIC = AddressPolicy()
 HOST_253 = ".".join(["a" * 61] * 4) + ".example"[: 253 - 4 * 61 - 3]
 
 
+@pytest.fixture(autouse=True)
+def _read_anew() -> None:
+    """Nothing is answered from what another test has asked."""
+    addresses.parse_target.cache_clear()
+    addresses.client_network.cache_clear()
+
+
 def reason(url: str) -> str:
     """Why the address is refused."""
     with pytest.raises(AddressRefused) as refused:
@@ -26,6 +33,9 @@ def reason(url: str) -> str:
         ("https://\uff45xample.com/", "example.com"),
         ("https://example\u3002com/", "example.com"),
         ("https://example.com./", "example.com"),
+        ("https://xn--r8jz45g.example/", "xn--r8jz45g.example"),
+        ("https://my_hooks.example/", "my_hooks.example"),
+        ("https://ab--cd.example/", "ab--cd.example"),
         ("https://[2606:4700::1111]/", "2606:4700::1111"),
         ("https://[2606:4700::ABCD]/", "2606:4700::abcd"),
     ],
@@ -34,7 +44,19 @@ def test_w11_every_spelling_of_a_host_has_one_form(spelled: str, host: str) -> N
     assert addresses.parse_target(spelled, PUBLIC).host == host
 
 
-@pytest.mark.parametrize("name", ["a..example", "a b.example", "x" * 64 + ".example", "."])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a..example",
+        "a b.example",
+        "x" * 64 + ".example",
+        ".",
+        "xn--.example",
+        "xn--abc-.example",
+        "xn--a-qgn.example",
+        "xn--99999999.example",
+    ],
+)
 def test_w11_what_is_no_domain_name_is_refused(name: str) -> None:
     assert "must" in reason(f"https://{name}/")
 

@@ -13,6 +13,14 @@ PUBLIC = AddressPolicy()
 SANDBOX = AddressPolicy(loopback=True)
 Network = IPv4Network | IPv6Network
 
+
+@pytest.fixture(autouse=True)
+def _read_anew() -> None:
+    """Nothing is answered from what another test has asked."""
+    addresses.parse_target.cache_clear()
+    addresses.client_network.cache_clear()
+
+
 REFUSED = [
     # other schemes and shapes
     "http://example.com/",

@@ -106,7 +106,8 @@ def test_h6_a_used_up_budget_waits_even_with_a_code() -> None:
 
 def test_h6_a_source_with_open_payments_waits_until_the_oldest_ends_and_is_told_of_others() -> None:
     def wait(declines: int, declined_at: datetime, since: datetime | None) -> tuple[datetime, WaitReason]:
-        seen = SourceHistory((declined_at,) * declines, 6 - declines, None, since)
+        later = tuple(declined_at + MOMENT * number for number in range(declines))
+        seen = SourceHistory(later, 6 - declines, None, since)
         with pytest.raises(RateLimited) as raised:
             allowed_tries_for(sight(seen, code_passed=True), STRICT_LIMITS, NOW)
         return raised.value.until, raised.value.why

@@ -84,6 +84,9 @@ def test_lengths_count_characters_after_normalising() -> None:
     assert judge("e\u0301" * 6 + "abcde"), "eleven characters, however they are composed"
     assert credentials_domain.normalise_password("ﬁne e\u0301") == "fine é"
     assert (SHORTEST_PASSWORD, LONGEST_PASSWORD) == (12, 200)
+    phrase = "".join(f"{number * number} words " for number in range(30))
+    assert judge(phrase[:LONGEST_PASSWORD]) == ()
+    assert judge(phrase[: LONGEST_PASSWORD + 1])
 
 
 def test_all_reasons_are_told_at_once_in_sentences() -> None:

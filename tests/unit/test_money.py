@@ -70,6 +70,7 @@ def test_m8_sums_and_differences_stay_within_bounds(first: int, second: int, cur
     assert (left < right) is (first < second)
     assert (left <= right) is (first <= second)
     assert bool(left) is (first > 0)
+    assert Money(1, left.currency)
 
 
 weights_ = st.lists(st.integers(0, 10**6), min_size=1, max_size=30).filter(any)

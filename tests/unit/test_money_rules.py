@@ -11,7 +11,7 @@ import pytest
 from almoner.giving.accounting.ledger.domain import TransferKind
 from almoner.giving.accounting.suspense import domain as suspense_domain
 from almoner.giving.accounting.suspense.domain import RuleAction
-from almoner.giving.checkout.payments.domain import UnallocatedReason
+from almoner.giving.checkout.payments.domain import BANK_TRANSFER, UnallocatedReason
 from almoner.platform.pages.translations import LOCALE_FOLDER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "money-rules.md"
@@ -53,6 +53,11 @@ def test_m6_every_reason_has_one_row() -> None:
 def test_m6_the_code_decides_as_the_document_says(row: Row) -> None:
     decision = suspense_domain.rule_decision_of(UnallocatedReason(row.reason), NOW)
     assert decision == suspense_domain.RuleDecision(row.action, NOW + row.after)
+
+
+def test_m6_a_bank_transfer_waits_for_a_person_whatever_the_reason() -> None:
+    for reason in UnallocatedReason:
+        assert suspense_domain.rule_decision_of(reason, NOW, BANK_TRANSFER).at == NOW + timedelta(days=30)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.reason)

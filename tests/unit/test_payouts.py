@@ -101,6 +101,8 @@ def test_s1_the_moves_of_a_payout() -> None:
 def test_a_new_bucket_is_empty_and_its_end_to_end_id_fits_the_banks_field() -> None:
     new = disbursements_domain.new_disbursement(ID, DisbursementBatch(ID, ID, "USD"), NOW)
     assert (new.status, new.money, new.donations) == ("PENDING", Money(0, "USD"), 0)
+    assert (new.id, new.partner_id, new.organisation_id, new.created_at) == (ID, ID, ID, NOW)
+    assert not new.propagating
     assert new.waiting_reason is WaitingReason.BELOW_THRESHOLD
     assert len(new.end_to_end_id) == 26
     assert Ids(sandbox=False).text("disbursement", ID).endswith(new.end_to_end_id)

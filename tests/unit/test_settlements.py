@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import csv_reports
 from almoner.giving.accounting.settlements.domain import (
     LineKind,
@@ -13,6 +14,7 @@ from almoner.giving.accounting.settlements.domain import (
     PaymentMatch,
     ReportLine,
     SettlementReportError,
+    match_refund,
     mismatch_of,
 )
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
@@ -179,6 +181,63 @@ def test_m7_a_line_is_booked_or_its_reason_is_told(
     line: ReportLine, known: PaymentMatch, expected: Mismatch | None
 ) -> None:
     assert mismatch_of(line, known) is expected
+
+
+def sent(number: int, minor: int, currency: str = USD) -> Refund:
+    money = Money(minor, currency)
+    return Refund(
+        id=UUID(int=number),
+        donation_id=ID,
+        payment_id=ID,
+        provider="test",
+        money=money,
+        nonprofit_share=money,
+        status="sent",
+        started_at=NOW,
+        started_by=None,
+        note=None,
+        provider_refund=f"re_{number}",
+    )
+
+
+def back(minor: int, named: str = "", currency: str = USD) -> ReportLine:
+    return ReportLine(LineKind.REFUND, "tp_1", Money(minor, currency), Money(0, currency), named)
+
+
+@pytest.mark.parametrize(
+    ("line", "drawn", "expected"),
+    [
+        (back(500), (), 1),
+        (back(500), (1,), 3),
+        (back(700), (1,), 2),
+        (back(500, "re_3"), (), 3),
+        (back(500, "re_9"), (), Mismatch.NOT_REFUNDED),
+        (back(500, "re_2"), (), Mismatch.OTHER_AMOUNT),
+        (back(501), (), Mismatch.OTHER_AMOUNT),
+        (back(500, currency="EUR"), (), Mismatch.OTHER_CURRENCY),
+        (back(500), (1, 2, 3), Mismatch.SETTLED_BEFORE),
+        (back(500, "re_1"), (1,), Mismatch.SETTLED_BEFORE),
+        (back(500), (1, 3), Mismatch.OTHER_AMOUNT),
+    ],
+)
+def test_m7_a_line_draws_the_refund_that_it_names_or_the_oldest_of_its_amount(
+    line: ReportLine, drawn: tuple[int, ...], expected: int | Mismatch
+) -> None:
+    refunds = (sent(1, 500), sent(2, 700), sent(3, 500))
+    known = replace(KNOWN, refunds=refunds, debited_refunds=frozenset(UUID(int=number) for number in drawn))
+    found = match_refund(line, known)
+    assert (found if isinstance(found, Mismatch) else found.id.int) == expected
+    assert mismatch_of(line, known) == (found if isinstance(found, Mismatch) else None)
+
+
+def test_m7_a_disputed_payment_that_nobody_knows_is_unknown() -> None:
+    line = replace(LINE, kind=LineKind.DISPUTE)
+    assert mismatch_of(line, replace(KNOWN, payment=None)) is Mismatch.UNKNOWN_PAYMENT
+    assert mismatch_of(line, KNOWN) is Mismatch.NOT_DISPUTED
+    assert mismatch_of(line, PaymentMatch(None, None, HELD, already_booked=False)) is Mismatch.NOT_DISPUTED
+    assert mismatch_of(replace(line, kind=LineKind.DISPUTE_WON), replace(KNOWN, payment=None)) is (
+        Mismatch.UNKNOWN_PAYMENT
+    )
 
 
 def test_every_reason_has_its_sentence() -> None:

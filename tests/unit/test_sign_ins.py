@@ -90,6 +90,7 @@ def test_a_link_is_open_until_its_very_end() -> None:
     assert link.closed_reason(AT + HOUR) == "expired"
     assert replace(link, used_at=AT).closed_reason(AT + 9 * HOUR) == "used", "the truest reason first"
     assert replace(link, replaced_at=AT).closed_reason(AT + 9 * HOUR) == "replaced"
+    assert replace(link, revoked=True).closed_reason(AT) == "revoked"
 
 
 def test_names_in_mails_are_short_and_in_one_line() -> None:

@@ -16,7 +16,7 @@ from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
 from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundClient, OutboundResponse
 from almoner.webhooks.deliveries import jobs as deliveries_jobs
-from almoner.webhooks.subscriptions.domain import BURST_CAP
+from almoner.webhooks.subscriptions.domain import BURST_CAP, CAP
 from tests.support import database, webhooks
 from tests.support.client import Client, data
 from tests.support.eventually import eventually
@@ -263,9 +263,14 @@ async def test_w9_a_receiver_that_is_not_there_is_told_as_such(service: Service,
 async def test_w4_two_workers_together_keep_to_the_cap_of_an_endpoint(
     service: Service, api: Client, tenant: Tenant, second: OutboundClient
 ) -> None:
-    async def slowly(_request: Received, writer: asyncio.StreamWriter) -> None:
+    full = asyncio.Event()
+
+    async def together(_request: Received, writer: asyncio.StreamWriter) -> None:
+        if sink.in_flight == BURST_CAP:
+            full.set()
+        await full.wait()
         for _ in range(400):
-            await asyncio.sleep(0)  # lets everything else go on meanwhile
+            await asyncio.sleep(0)  # lets everything else go on meanwhile: one more would be seen
         writer.write(reply())
         await writer.drain()
 
@@ -274,7 +279,7 @@ async def test_w4_two_workers_together_keep_to_the_cap_of_an_endpoint(
         BackgroundTasks(deliveries_jobs.handlers(service.db, second), deliveries_jobs.reactions),
         service.services.telemetry,
     )
-    async with receiver(slowly) as sink:
+    async with receiver(together, *[reply()] * CAP) as sink:
         await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant, times=60)
         async with asyncio.timeout(20):
