@@ -95,7 +95,6 @@ def create_app(
     services: Services, description: bytes | None = None, *, statement_seconds: float = REQUEST_SECONDS
 ) -> ASGIApp:
     """What one server answers; ``description`` where it is known. ``services`` stay the caller's to close."""
-    routes = services.routes
 
     async def show_media(request: Request) -> Response:
         async with services.db.read() as tx:
@@ -121,7 +120,7 @@ def create_app(
     ]
     outer = Router(pages, redirect_slashes=False)
     return EdgeMiddleware(
-        _PathDispatcher(ApiApplication(services.db, services.guard, routes, services.intake), services.scim, outer),
+        _PathDispatcher(services.api, services.scim, outer),
         services.telemetry,
         services.db.deployment.clock,
         services.settings.trusted_proxies,

@@ -12,6 +12,7 @@ from almoner.access.credentials import jobs as credentials_jobs
 from almoner.access.security_emails import jobs as security_emails_jobs
 from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import jobs as sign_ins_jobs
+from almoner.dashboard import jobs as dashboard_jobs
 from almoner.giving.account_notices import jobs as account_notices_jobs
 from almoner.giving.account_notices import service as account_notices
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
@@ -116,6 +117,7 @@ SCHEDULES = (
     *suspense_jobs.schedules,
     *disputes_jobs.schedules,
     *deliveries_jobs.schedules,
+    *dashboard_jobs.schedules,
     *documents_jobs.schedules,
     *invites_jobs.schedules,
     *matches_jobs.schedules,

@@ -19,6 +19,7 @@ from almoner.adapters.lazy import LazyMailHosts
 from almoner.adapters.mail_hosts_sandbox import SandboxMailHosts
 from almoner.adapters.scanner_clamd import ClamdScanner
 from almoner.backends import build_mail_transport, build_storage
+from almoner.dashboard import pages as dashboard_pages
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountNoticePages
 from almoner.giving.accounting.disputes.flows import DisputeContext
@@ -65,6 +66,7 @@ from almoner.platform.files.uploads.checking import Checker
 from almoner.platform.http.drain import Drain
 from almoner.platform.http.endpoints import Routes
 from almoner.platform.http.probes import Check
+from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
@@ -175,6 +177,7 @@ class Services:
     waiters: EventWaiters
     provider: ConnectedProvider | None
     provider_app: SimulatedProvider | None
+    api: ApiApplication
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -204,18 +207,28 @@ def _limits(settings: Settings) -> RateLimits:
     )
 
 
-NAVIGATION: tuple[NavigationLink, ...] = (*members_pages.LINKS, *providers_pages.LINKS, *operators_pages.LINKS)
+NAVIGATION: tuple[NavigationLink, ...] = (
+    *dashboard_pages.LINKS,
+    *members_pages.LINKS,
+    *providers_pages.LINKS,
+    *operators_pages.LINKS,
+)
 """What the pages of people who sign in lead to, besides "your account", in this order."""
 
 
 def _people_pages(
-    db: Database, catalogues: TranslationCatalogues, limiter: RateLimiter, outbound: OutboundClient
+    db: Database,
+    catalogues: TranslationCatalogues,
+    limiter: RateLimiter,
+    outbound: OutboundClient,
+    api: ApiApplication,
 ) -> list[BaseRoute]:
     """Pages of members and operators, and what answers beside them."""
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
     gate = PageGuard(db, pages, NAVIGATION)
     routes = [
         *accounts_pages.routes(gate, pages, limiter),
+        *dashboard_pages.routes(gate, PageRenderer(db.deployment, dashboard_pages.TEMPLATES, catalogues), api),
         *members_pages.routes(gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues)),
         *providers_pages.routes(gate, PageRenderer(db.deployment, providers_pages.TEMPLATES, catalogues), outbound),
         *operators_pages.routes(gate, PageRenderer(db.deployment, operators_pages.TEMPLATES, catalogues)),
@@ -409,6 +422,13 @@ def _schema_refusal(revision: str, compatible: list[str]) -> str | None:
     return migrations.State(revision, frozenset(compatible)).refusal
 
 
+def _build_upload_checks(
+    settings: Settings, db: Database, telemetry: Telemetry, blobs: BlobStore
+) -> tuple[Checker, UploadIntake]:
+    checker = Checker(telemetry.record_upload_check)
+    return checker, UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
+
+
 def _build_disk_watch(settings: Settings, db: Database, telemetry: Telemetry) -> DiskWatch:
     folders = postgres.possible_homes(settings.data_dir)
     watch = DiskWatch(db.disk, folders, settings.disk_reserve_bytes, db.deployment.clock, telemetry)
@@ -431,19 +451,19 @@ async def build_services(
     limiter, waiters = RateLimiter(), EventWaiters(db)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
     outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
-    pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
-    pages += _people_pages(db, catalogues, limiter, outbound)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     rules = DisbursementRules(settings.disbursement_min_donations)
+    checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
+    pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
     pages += _giving_pages(settings, work, provider, catalogues, rules)
     pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
     tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs)
     background = BackgroundWorker(db, tasks, telemetry)
-    checker = Checker(telemetry.record_upload_check)
-    intake = UploadIntake(db, checker, blobs, scans=not settings.skips_virus_scan)
     pages += _validation_pages(db, catalogues, intake, limiter, blobs)
-    tools = _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
+    routes = _api_routes(work, rules, waiters)
+    routes += _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
+    pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake))
     return Services(
         settings,
         clock,
@@ -461,7 +481,8 @@ async def build_services(
         waiters,
         provider,
         provider_app,
-        routes=[*_api_routes(work, rules, waiters), *tools],
+        api,
+        routes=routes,
         pages=pages,
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,

@@ -17,7 +17,7 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser as Device
 from almoner.access.sign_ins.service import links
 from almoner.platform.pages import error_pages
-from tests.support import people
+from tests.support import factories, people
 from tests.support.browsing import Browser
 from tests.support.people import PASSWORD
 from tests.support.service import Service, Tenant
@@ -91,6 +91,7 @@ async def test_v8_every_page_that_takes_a_form_leaves_an_entry(
     await browser.post(f"{home}/sign-in", {"user_name": "ann@example.org", "password": PASSWORD})
     await doing.post(browser, home, "/sign-in/second", {"code": people.code(service, secret)})
     await what_owners_do(doing, tenant, browser, home)
+    await what_the_dashboard_does(doing, tenant, browser, home)
     await what_everybody_does(doing, owner, browser, home)
     await by_links(doing, owner, browser, home)
     await what_administrators_do(doing)
@@ -121,6 +122,25 @@ async def what_owners_do(doing: Doing, tenant: Tenant, browser: Browser, home: s
     form = {"name": "Example ID", "issuer": ISSUER, "client_id": "almoner", "public": "yes", "subject_claim": "sub"}
     form |= {"scopes": "openid", "groups_claim": "", "roles": "", "enabled": "yes", "secret": "very-secret"}
     await doing.post(browser, home, "/provider", {"do": "save", **form})
+
+
+async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
+    """Refunds and webhook endpoints: entries of the calls that the pages make."""
+    api = doing.service.client(tenant.secret)
+    paid = await factories.donation(doing.service, api)
+    form = {"amount": "1", "form_key": "once"}
+    await doing.post(browser, home, "/donations/{id}/refund", form, f"/donations/{paid['id']}/refund")
+    direct = await factories.direct(doing.service, api)
+    await doing.post(browser, home, "/donations/{id}/cancel", {}, f"/donations/{direct['id']}/cancel")
+    hook = await factories.subscription(api)
+    await api.close()
+    own = f"/webhooks/{hook['id']}"
+    made = {"url": "http://127.0.0.1:9/new", "event": "donation.created"}
+    await doing.post(browser, home, "/webhooks/new", made)
+    await doing.post(browser, home, "/webhooks/{id}", {"do": "test"}, own)
+    await doing.post(browser, home, "/webhooks/{id}/replay", {"failed_only": "yes"}, f"{own}/replay")
+    await doing.post(browser, home, "/webhooks/{id}/rotate-secret", {}, f"{own}/rotate-secret")
+    await doing.post(browser, home, "/webhooks/{id}/delete", {}, f"{own}/delete")
 
 
 async def what_everybody_does(doing: Doing, owner: Person, browser: Browser, home: str) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey
-from almoner.access.members import audit_pages
 from almoner.access.people import service as people
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Entry
+from almoner.platform.pages.csv_files import csv_line
 from tests.support.members import ADDRESS, Desk, desk, member
 from tests.support.service import Service, Tenant
 
@@ -225,7 +225,7 @@ async def test_v8_the_log_is_downloaded_whole_and_that_is_recorded(
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\uff1d"])
 def test_v8_no_cell_of_the_file_begins_as_a_formula_does(begin: str) -> None:
-    line = audit_pages.csv_line([f"{begin}HYPERLINK(1)", 'a "quoted", cell', "plain"])
+    line = csv_line([f"{begin}HYPERLINK(1)", 'a "quoted", cell', "plain"])
     first, second, third = next(csv.reader(io.StringIO(line.decode(), newline="")))
     assert first == f"'{begin}HYPERLINK(1)"
     assert (second, third) == ('a "quoted", cell', "plain")

@@ -34,6 +34,7 @@ async def test_an_administrator_invites_an_operator_and_makes_a_token(site: Site
         await expect(page.get_by_role("status")).to_have_text("Invitation sent.")
         await page.get_by_role("link", name=f"Edit new.{name}").click()
         await is_fine(page)
+        await page.get_by_role("button", name="Menu").click()
         await page.get_by_role("link", name="Tokens").click()
         await is_fine(page)
         await page.get_by_label("Name").fill("laptop")

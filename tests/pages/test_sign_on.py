@@ -79,7 +79,7 @@ async def test_v8_an_invitation_is_accepted_at_the_provider(site: Site, provider
         await page.get_by_role("link", name="Continue with Example ID").click()
         await authorize(page, provider, "amina-at-example-id")
         await page.wait_for_url(here.home)
-        await expect(page.get_by_text("developer")).to_be_visible()
+        await expect(page.get_by_text("developer", exact=True)).to_be_visible()
     async with here.browser() as page:
         await page.get_by_role("link", name="Continue with Example ID").click()
         await authorize(page, provider, "amina-at-example-id")
@@ -143,6 +143,7 @@ async def test_v8_an_owner_sets_the_provider_up(site: Site, provider: OpenIdProv
         await sign_in(page)
         await page.get_by_label("Code").fill(code(site.service, secret))
         await page.get_by_role("button", name="Sign in").click()
+        await page.get_by_role("button", name="Menu").click()
         await page.get_by_role("link", name="SSO").click()
         await is_fine(page)
         await page.get_by_role("button", name="Save SSO settings").click()

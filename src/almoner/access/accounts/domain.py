@@ -24,6 +24,7 @@ ROLE_NAMES: Final[dict[Role, str]] = {
     "developer": "developer",
     "reviewer": "reviewer",
     "finance": "finance",
+    "support": "support",
     "read_only": "read only",
     "administrator": "administrator",
 }
@@ -77,12 +78,16 @@ def member_portal(realm: Realm, name: str, title: str) -> AccountPortal:
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
-    """An entry of the navigation. ``path``: under the place's home; ``roles``: who sees it, None for everybody."""
+    """An entry of the navigation. ``path``: under the place's home; ``roles``: who sees it, None for everybody.
+
+    ``group``: the heading that it stands under.
+    """
 
     label: str
     path: str
     roles: frozenset[Role] | None = None
     operators: bool = False
+    group: str = ""
 
     def is_visible_to(self, realm: Realm, roles: Iterable[Role]) -> bool:
         """Whether somebody of the realm with these roles sees it."""

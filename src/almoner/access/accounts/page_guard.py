@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
+from uuid import UUID
 
 from starlette.datastructures import FormData, QueryParams
 from starlette.exceptions import HTTPException
@@ -19,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import (
+    MEMBERS_HOME,
     OPERATOR_PORTAL,
     OPERATORS_HOME,
     UNKNOWN_PORTAL,
@@ -113,6 +115,14 @@ class NavigationItem:
 
 
 @dataclass(frozen=True, slots=True)
+class NavigationGroup:
+    """Entries under one heading; the first group has none."""
+
+    heading: str
+    items: tuple[NavigationItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageFrame:
     """What the frame of a page shows. ``who`` is empty where nobody is signed in."""
 
@@ -120,7 +130,7 @@ class PageFrame:
     home: str
     who: str = ""
     csrf: str = ""
-    links: tuple[NavigationItem, ...] = ()
+    groups: tuple[NavigationGroup, ...] = ()
 
 
 VisitorHandler = Callable[[Visitor], Awaitable[Response]]
@@ -380,19 +390,76 @@ class PageGuard:
 
     def _portal(self, visitor: Visitor) -> PageFrame:
         place, roles, path = visitor.place, visitor.person.roles, visitor.path
-        links = [
-            NavigationLink("Your account", ""),
-            *(link for link in self._links if link.is_visible_to(place.realm, roles)),
-        ]
+        own = NavigationLink("Your account", "", group="Settings" if place.realm.partner else "")
+        links = [*(link for link in self._links if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
         # A page below an entry belongs to it: the longest one, since all are below "your account".
         here = max((href for href in hrefs if path == href or path.startswith(href + "/")), key=len)
         current = "page" if path == here else "true"
-        shown = [
-            NavigationItem(href, link.label, current if href == here else "")
-            for href, link in zip(hrefs, links, strict=True)
-        ]
-        return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, tuple(shown))
+        groups: dict[str, list[NavigationItem]] = {}
+        for href, link in zip(hrefs, links, strict=True):
+            shown = NavigationItem(href, link.label, current if href == here else "")
+            groups.setdefault(link.group, []).append(shown)
+        made = tuple(NavigationGroup(heading, tuple(items)) for heading, items in groups.items())
+        return PageFrame(place.title, place.home, visitor.person.shown_name, visitor.csrf, made)
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """What every page of members is made with."""
+
+    db: Database
+    gate: PageGuard
+    pages: PageRenderer
+
+    def route(
+        self,
+        path: str,
+        page: VisitorHandler,
+        *roles: Role,
+        fresh: bool = False,
+        methods: Sequence[str] = ("GET", "POST"),
+    ) -> Route:
+        """A page under the partner's ``/account/{partner}``, for members with one of the roles.
+
+        ``fresh``: they must have proved within the last minutes who they are.
+        """
+        return self.gate.protected_route(
+            f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods
+        )
+
+    def render_page(self, visitor: Visitor, template: str, *, status: int = 200, **context: object) -> Response:
+        """A page in the visitor's frame."""
+        return self.gate.render_page(self.pages, visitor, template, status=status, passkeys=False, **context)
+
+    def id_text(self, type_: str, record: UUID) -> str:
+        """An identifier as pages show it."""
+        return self.db.deployment.ids.text(type_, record)
+
+    def id_from_path(self, visitor: Visitor, type_: str) -> UUID:
+        """The record that the end of the address names. Raises NotFound."""
+        return self.parse_id(type_, visitor.path.rpartition("/")[2])
+
+    def after_id(self, visitor: Visitor, type_: str) -> UUID | None:
+        """After which record the page of a list begins; None: with the first. Raises NotFound."""
+        name = visitor.query.get("after")
+        return None if name is None else self.parse_id(type_, name)
+
+    def parse_id(self, type_: str, name: str) -> UUID:
+        """The record of an identifier. Raises NotFound."""
+        found = self.db.deployment.ids.parse(type_, name)
+        if found is None:
+            raise NotFound
+        return found
+
+    def audit_context(self, visitor: Visitor) -> AuditContext:
+        """The visitor, for the audit log."""
+        return visitor.audit_context(self.db.deployment.ids)
+
+
+def partner_of(visitor: Visitor) -> Partner:
+    """Whose member the visitor is."""
+    return Partner(visitor.realm.id)
 
 
 def _portal_of_path(request: Request) -> AccountPortal | None:

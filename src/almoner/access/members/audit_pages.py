@@ -1,9 +1,6 @@
 """The page on which owners read their partner's audit log, and the whole of it as a file."""
 
-import csv
-import io
-import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
@@ -13,9 +10,9 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import Visitor
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of
 from almoner.access.members import audit_texts
-from almoner.access.members.views import PAGE_SIZE, PageContext, partner_of, trim_to_page_size
+from almoner.access.members.views import PAGE_SIZE, trim_to_page_size
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.kit.errors import NotFound
@@ -24,12 +21,11 @@ from almoner.platform.audit import chain as audit_chain
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Entry
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.headers import NO_PAGE
 
 COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
-_FORMULA: Final = re.compile(r"\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n]")
-"""What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +162,3 @@ def _csv_row(entry: Entry) -> bytes:
     row = _row(entry)
     row["details"] = msgspec.json.encode(entry.details).decode() if entry.details else ""
     return csv_line("" if value is None else str(value) for value in row.values())
-
-
-def csv_line(cells: Iterable[str]) -> bytes:
-    """RFC 4180; an apostrophe stands before what a spreadsheet would run."""
-    written = io.StringIO()
-    csv.writer(written).writerow(f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells)
-    return written.getvalue().encode()

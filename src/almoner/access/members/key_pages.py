@@ -8,12 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import problems_by_field
-from almoner.access.accounts.page_guard import Visitor, form_value, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, form_value, partner_of, redirect_to
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members.service import api_keys
-from almoner.access.members.views import PageContext, partner_of
 from almoner.kit.errors import IncorrectParams, NotFound
 
 _KINDS: Final[dict[Kind, dict[str, str]]] = {

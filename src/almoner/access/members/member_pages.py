@@ -8,11 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import ROLE_NAMES, problems_by_field, roles_text
-from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
 from almoner.access.members import service
 from almoner.access.members.domain import MembershipState, NoSuchGroup
 from almoner.access.members.service import member_details
-from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, PageContext, partner_of, trim_to_page_size
+from almoner.access.members.views import PAGE_SIZE, ROLE_CHOICES, trim_to_page_size
 from almoner.access.people.domain import LONGEST_NAME, MEMBER_ROLES, MemberRole, NoSuchPerson, UserNameTaken
 from almoner.access.sso.service import identities
 from almoner.kit.errors import IncorrectParams, NotFound

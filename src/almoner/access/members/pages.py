@@ -6,21 +6,20 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.domain import NavigationLink
-from almoner.access.accounts.page_guard import PageGuard
+from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.members.audit_pages import AuditPages
 from almoner.access.members.key_pages import KeyPages
 from almoner.access.members.member_pages import MemberPages
-from almoner.access.members.views import PageContext
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 LINKS: Final = (
-    NavigationLink("Members", "/members", frozenset(MEMBER_ROLES)),
-    NavigationLink("Groups", "/groups", frozenset({"owner"})),
-    NavigationLink("API keys", "/keys", frozenset({"owner", "developer"})),
-    NavigationLink("Audit log", "/audit", frozenset({"owner"})),
+    NavigationLink("Members", "/members", frozenset(MEMBER_ROLES), group="Settings"),
+    NavigationLink("Groups", "/groups", frozenset({"owner"}), group="Settings"),
+    NavigationLink("API keys", "/keys", frozenset({"owner", "developer"}), group="Developers"),
+    NavigationLink("Audit log", "/audit", frozenset({"owner"}), group="Settings"),
 )
 """For the navigation."""
 

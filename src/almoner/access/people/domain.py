@@ -9,11 +9,11 @@ from uuid import UUID
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Partner
 
-MemberRole = Literal["owner", "developer", "reviewer", "finance", "read_only"]
+MemberRole = Literal["owner", "developer", "reviewer", "finance", "support", "read_only"]
 OperatorRole = Literal["reviewer", "finance", "administrator"]
-Role = Literal["owner", "developer", "reviewer", "finance", "read_only", "administrator"]
+Role = Literal["owner", "developer", "reviewer", "finance", "support", "read_only", "administrator"]
 
-MEMBER_ROLES: Final[tuple[MemberRole, ...]] = ("owner", "developer", "reviewer", "finance", "read_only")
+MEMBER_ROLES: Final[tuple[MemberRole, ...]] = ("owner", "developer", "reviewer", "finance", "support", "read_only")
 OPERATOR_ROLES: Final[tuple[OperatorRole, ...]] = ("reviewer", "finance", "administrator")
 
 LONGEST_NAME: Final = 255

@@ -158,7 +158,7 @@ create table person_role (
     constraint person_role_of_realm check (
         case when realm = '00000000-0000-0000-0000-000000000000'
              then role in ('reviewer', 'finance', 'administrator')
-             else role in ('owner', 'developer', 'reviewer', 'finance', 'read_only') end
+             else role in ('owner', 'developer', 'reviewer', 'finance', 'support', 'read_only') end
     )
 );
 create index person_role_by_role on person_role (realm, role);
@@ -309,7 +309,7 @@ create table member_group (
     profile jsonb not null check (jsonb_typeof(profile) = 'object'),
     display_name text collate "C" generated always as (folded(profile ->> 'displayName')) stored not null,
     external_id text collate "C" generated always as (normalize(profile ->> 'externalId')) stored,
-    role text check (role in ('owner', 'developer', 'reviewer', 'finance', 'read_only')),
+    role text check (role in ('owner', 'developer', 'reviewer', 'finance', 'support', 'read_only')),
     version bigint not null default 1,
     created_at timestamptz not null,
     updated_at timestamptz not null,
@@ -359,7 +359,7 @@ grant select, insert, update, delete on sign_on_provider to almoner_app;
 create table sign_on_group (
     partner_id uuid not null references sign_on_provider (partner_id) on delete cascade,
     value text not null check (length(value) between 1 and 255),
-    role text not null check (role in ('owner', 'developer', 'reviewer', 'finance', 'read_only')),
+    role text not null check (role in ('owner', 'developer', 'reviewer', 'finance', 'support', 'read_only')),
     primary key (partner_id, value)
 );
 grant select, insert, update, delete on sign_on_group to almoner_app;

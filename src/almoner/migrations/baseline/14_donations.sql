@@ -573,3 +573,14 @@ alter table donation_session add constraint donation_session_donation
 -- A donation is paid in full by a payment of its own: the two tables refer to each other.
 alter table donation add constraint donation_payment foreign key (payment_id, id, amount_minor, currency)
     references payment (id, donation_id, amount_minor, currency);
+
+-- Who looked at which donor's data on the dashboard. No foreign keys: a view outlasts the person's account.
+create table donor_view (
+    partner_id uuid not null references partner (id),
+    donation_id uuid not null,
+    person_id uuid not null,
+    viewed_at timestamptz not null
+);
+create index donor_view_of_donation on donor_view (partner_id, donation_id, viewed_at);
+create index donor_view_age on donor_view (viewed_at);
+grant select, insert, delete on donor_view to almoner_app;

@@ -1,6 +1,6 @@
 """What can be asked about organisations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -71,6 +71,14 @@ async def get(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation:
     if (organisation := await store.find(tx, scope, organisation_id)) is None:
         raise NotFound
     return organisation
+
+
+async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID]) -> dict[UUID, str]:
+    """What these organisations are called where people read it; those that the scope may not see are left out."""
+    if not organisation_ids:
+        return {}
+    found = await store.find_many(tx, scope, list(organisation_ids))
+    return {id_: organisation.shown_name for id_, organisation in found.items()}
 
 
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:

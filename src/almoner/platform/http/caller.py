@@ -27,12 +27,13 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One authenticated key."""
+    """One authenticated key; or, with ``is_member``, who is signed in on our own pages: ``key_id`` is the member's."""
 
     key_id: UUID
     partner: Partner
     kind: KeyKind
     scopes: frozenset[str]
+    is_member: bool = False
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key opens a route of ``kind``: a secret key opens publishable routes too (spec 5.4)."""

@@ -55,7 +55,11 @@ class ApiCall:
     def entry_context(self) -> audit.EntryContext:
         """Who did what from where, for the audit log (V8)."""
         caller = self.caller
-        actor = audit.Actor("key", self.db.deployment.ids.text("apikey", caller.key_id))
+        ids = self.db.deployment.ids
+        if caller.is_member:
+            actor = audit.Actor("member", ids.text("member", caller.key_id))
+        else:
+            actor = audit.Actor("key", ids.text("apikey", caller.key_id))
         return audit.EntryContext(caller.partner.id, actor, self.endpoint.operation_id, self.address, self.request_id)
 
     def requested_page(self, query: PageQuery) -> Page:

@@ -1,6 +1,6 @@
 """Runs declared endpoints: route, key, scope, limit, content type, size, idempotency key, body (order of settled 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
-from almoner.platform.http.endpoints import RawResponse, Routes
+from almoner.platform.http.endpoints import Method, RawResponse, Routes
 from almoner.platform.http.paging import ListResponse
 from almoner.platform.http.paths import BoundEndpoint, PathEndpoints, PathTree
 from almoner.platform.http.replies import (
@@ -71,26 +71,52 @@ class ApiApplication:
         address = scope["client"][0] if scope.get("client") else ""
         request = ApiRequest(scope, receive, headers, [], address)
         extra: RawHeaders = []
-        try:
-            found = self._paths.find(scope["path"])
-            if found is None:
-                raise NotFound("there is nothing at this address")
-            claim = begin_claim(current_claimant())
-            try:
-                reply = await self._answer(request, *found, extra)
-            finally:
-                end_claim(claim)  # and what the key began
-        except Problem as problem:
-            reply = problem_reply(problem)
-        except ConnectionAbortedError:
-            raise  # the client left in the middle of its body
-        except CONNECTION_ERRORS as error:
-            scope["almoner.failure"] = error  # the line of the request says what was away
-            reply = problem_reply(ServiceUnavailable())
+        reply = await self._reply(request, extra)
         # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
         rate = request.rate or self._guard.check_rate_limit(request.caller, address)
         reply.headers.extend([*extra, *rate_limit_headers(rate)])
         await send_reply(reply, scope, send)
+
+    async def answer_member(
+        self,
+        caller: Caller,
+        method: Method,
+        path: str,
+        query: str,
+        body: bytes,
+        *,
+        headers: Mapping[str, str],
+        address: str,
+    ) -> Reply:
+        """The answer to a call that a page of ours makes for a member, as if it had come by HTTP.
+
+        ``query``: percent-encoded. ``headers``: names in lower case. The member's scopes decide as a key's do.
+        """
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": body}
+
+        scope: Scope = {"type": "http", "method": method, "path": path, "query_string": query.encode("ascii")}
+        return await self._reply(ApiRequest(scope, receive, headers, [], address, caller), [])
+
+    async def _reply(self, request: ApiRequest, extra: RawHeaders) -> Reply:
+        """The answer to a request, whatever becomes of it. ``extra`` is given the headers of its route."""
+        try:
+            found = self._paths.find(request.path)
+            if found is None:
+                raise NotFound("there is nothing at this address")
+            claim = begin_claim(current_claimant())
+            try:
+                return await self._answer(request, *found, extra)
+            finally:
+                end_claim(claim)  # and what the key began
+        except Problem as problem:
+            return problem_reply(problem)
+        except ConnectionAbortedError:
+            raise  # the client left in the middle of its body
+        except CONNECTION_ERRORS as error:
+            request.scope["almoner.failure"] = error  # the line of the request says what was away
+            return problem_reply(ServiceUnavailable())
 
     async def _answer(self, request: ApiRequest, address: PathEndpoints, values: list[str], extra: RawHeaders) -> Reply:
         method = request.scope["method"]
@@ -220,14 +246,17 @@ class ApiApplication:
                 "query holds an API key: keys belong in the Authorization header; rotate it, it may have been logged"
             )
         if endpoint.key is not KeyKind.NONE:
-            authorization = request.headers.get("authorization")
-            request.caller = caller = await self._guard.authenticate(authorization, request.address)
-            request.scope["almoner.caller"] = caller
+            caller = request.caller or await self._guard.authenticate(
+                request.headers.get("authorization"), request.address
+            )
+            request.caller = request.scope["almoner.caller"] = caller
             begin_claim(Claimant(caller.partner.id, endpoint.moves_money and endpoint.is_write))
             if not caller.satisfies_key_kind(endpoint.key):
                 raise Forbidden("a publishable key may not be used here; use the secret key, from your server")
             if endpoint.scope is not None and not caller.has_scope(endpoint.scope):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
+        if request.caller is not None and request.caller.is_member:
+            return  # limits are those of pages, and no key was used
         request.rate = self._guard.check_rate_limit(request.caller, request.address)
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)

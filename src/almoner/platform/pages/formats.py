@@ -69,6 +69,14 @@ def format_moment(at: datetime, locale: Locale) -> str:
     return localise_digits(f"{date_and_time} UTC", locale)
 
 
+def format_short_moment(at: datetime, locale: Locale) -> str:
+    """``21 Nov 2026, 09:30`` in the language, for tables whose head says UTC."""
+    date_and_time = str(locale.datetime_formats["medium"]).format(
+        dates.format_time(at, "short", locale=locale), dates.format_date(at, "medium", locale=locale)
+    )
+    return localise_digits(date_and_time, locale)
+
+
 def country_name(code: str, locale: Locale) -> str:
     """The name of a country (three letters) in the language; the code itself when CLDR has none."""
     aliases = get_global("territory_aliases").get(code, [code])

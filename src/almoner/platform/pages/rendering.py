@@ -141,6 +141,7 @@ class PageRenderer:
             "public_links": self.deployment.public_links,
             "partner_links": None,
             "style_url": assets.STYLE.path,
+            "desk_style_url": assets.DESK_STYLE.path,
             "icon_url": assets.ICON.path,
             "passkeys_url": assets.PASSKEYS.path,
             "search_url": assets.SEARCH.path,
@@ -148,6 +149,7 @@ class PageRenderer:
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
             "day": lambda at: self.format_day(at, language),
             "moment": lambda at: formats.format_moment(at, locale),
+            "short_moment": lambda at: formats.format_short_moment(at, locale),
         }
 
 

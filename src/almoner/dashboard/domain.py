@@ -1,0 +1,156 @@
+"""What members may do on the dashboard, and how lists of records are declared: pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+from almoner.access.people.domain import MEMBER_ROLES, Role
+
+PERSONAL: Final = "donations:personal"
+"""The scope that shows who donors are (settled 11)."""
+EVERYTHING: Final = "*"
+
+_VIEW: Final = frozenset(
+    f"{records}:read"
+    for records in (
+        "activities",
+        "agent_verifications",
+        "categories",
+        "disbursements",
+        "donation_requests",
+        "donation_sessions",
+        "donations",
+        "eligibility_subscriptions",
+        "monetary_donation_verifications",
+        "monitoring_subscriptions",
+        "organisations",
+        "registries",
+        "users",
+        "validation_configurations",
+        "validation_invites",
+        "validation_requests",
+        "validation_submissions",
+    )
+)
+"""What every role looks at."""
+
+_MORE: Final[Mapping[Role, frozenset[str]]] = {
+    "owner": frozenset({EVERYTHING, PERSONAL}),
+    "developer": frozenset({"events:read", "webhooks:read", "webhooks:write"}),
+    "reviewer": frozenset({"validation_invites:write", "validation_submissions:write", "validation_requests:write"}),
+    "finance": frozenset({PERSONAL, "donations:write"}),
+    "support": frozenset({PERSONAL, "events:read"}),
+    "read_only": frozenset(),
+}
+
+EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
+    "Donations": frozenset({"owner", "finance"}),
+    "Nonprofits": frozenset({"owner", "finance", "reviewer"}),
+    "Validations": frozenset({"owner", "reviewer"}),
+    "Developers": frozenset({"owner", "developer"}),
+}
+"""Who downloads the lists of an area."""
+
+VIEW_RETENTION: Final = timedelta(days=395)
+"""How long it is kept who looked at which donor's data: thirteen months."""
+
+RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
+"""Who sends a donor's receipt again."""
+
+
+def scopes_of(roles: Iterable[Role]) -> frozenset[str]:
+    """What calls members with these roles may make, as scopes of keys (settled 2)."""
+    held = [_VIEW | _MORE[role] for role in roles if role in _MORE]
+    return frozenset().union(*held)
+
+
+def has_scope(roles: Iterable[Role], scope: str) -> bool:
+    """Whether members with these roles may make calls that need the scope."""
+    scopes = scopes_of(roles)
+    return scope in scopes or (EVERYTHING in scopes and scope != PERSONAL)
+
+
+def roles_with(scope: str) -> frozenset[Role]:
+    """The roles whose members may make calls that need the scope."""
+    return frozenset(role for role in MEMBER_ROLES if has_scope([role], scope))
+
+
+ColumnKind = Literal["id", "text", "amount", "status", "moment", "organisation", "donor"]
+FilterKind = Literal["choice", "text", "email", "day"]
+Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a list. ``member``: of the record; its kind says how it is shown."""
+
+    label: str
+    member: str
+    kind: ColumnKind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few."""
+
+    label: str
+    parameter: str
+    kind: FilterKind = "text"
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordList:
+    """A list of records with the pages of each of them.
+
+    ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide. ``id_type``: of its
+    records (settled 1). ``about``: what the records are, for who sees none yet.
+    """
+
+    title: str
+    singular: str
+    area: Area
+    path: str
+    call: str
+    scope: str
+    id_type: str
+    about: str
+    columns: tuple[Column, ...]
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DonorView:
+    """A look at one donor's data."""
+
+    person_id: UUID
+    viewed_at: datetime
+
+
+_GOOD: Final = frozenset(
+    "RECEIVED_PAYMENT DISBURSED PAID SENT completed succeeded accepted approved live delivered active clean healthy"
+    " won".split()
+)
+_BAD: Final = frozenset(
+    "CANCELLED RETURNED failed rejected expired cancelled suspended failing exhausted lost infected unreadable"
+    " validation_request_failed cannot_define_eligibility".split()
+)
+
+Tone = Literal["good", "waiting", "bad"]
+
+
+def status_tone(status: str) -> Tone:
+    """How a status is shown: done as hoped, ended otherwise, or still under way."""
+    if status in _GOOD:
+        return "good"
+    return "bad" if status in _BAD else "waiting"
+
+
+def readable(name: str) -> str:
+    """A member or a status in words: ``donationRequestId`` as "Donation request ID", ``RECEIVED_PAYMENT`` likewise."""
+    spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
+    words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()
+    text = " ".join("ID" if word == "id" else "URL" if word == "url" else word for word in words)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,134 @@
+"""The page of a donation, and what its people do there: refund it, or cancel it."""
+
+from secrets import token_urlsafe
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.people import service as people
+from almoner.access.people.domain import member_realm
+from almoner.dashboard import store
+from almoner.dashboard.domain import PERSONAL, has_scope, roles_with
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.record_lists import DONATIONS
+from almoner.dashboard.record_pages import RecordPages
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.timelines import donation_timeline
+from almoner.kit.errors import NotFound
+from almoner.platform.pages import formats
+from almoner.platform.pages.numbers import parse_amount
+
+_WRITE: Final = "donations:write"
+_DONE: Final = {
+    "refunded": "The refund has begun. The amount refunded is shown here once the money is sent.",
+    "cancelled": "The donation was cancelled.",
+}
+_VIEWS: Final = 20
+
+
+class DonationPages:
+    """The pages."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Who moves money has just proved who they are."""
+        context, path = self._context, f"{DONATIONS.path}/{{id}}"
+        readers, writers = sorted(roles_with(DONATIONS.scope)), sorted(roles_with(_WRITE))
+        return [
+            context.route(path, self.show, *readers, methods=["GET"]),
+            context.route(f"{path}/refund", self.refund, *writers, fresh=True),
+            context.route(f"{path}/cancel", self.cancel, *writers, fresh=True),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """The donation: what happened, what comes next, and its facts."""
+        donation = await self._records.get_record(visitor, DONATIONS)
+        may_write = has_scope(visitor.person.roles, _WRITE)
+        return await self._records.render_record(
+            visitor,
+            DONATIONS,
+            donation,
+            "donation.html",
+            told=_DONE.get(visitor.query.get("told", "")),
+            steps=donation_timeline(donation),
+            masked=not has_scope(visitor.person.roles, PERSONAL),
+            refundable=may_write and _left(donation) > 0,
+            cancellable=may_write and donation["status"] == "ACTIVE",
+            views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
+        )
+
+    async def refund(self, visitor: Visitor) -> Response:
+        """How much goes back, and what will happen; then the refund begins, once for each form."""
+        donation = await self._records.get_record(visitor, DONATIONS)
+        problems: dict[str, str] = {}
+        if visitor.form:
+            language = self._context.pages.language(None)
+            minor = parse_amount(visitor.form_value("amount"), donation["currencyCode"], language.locale)
+            if not isinstance(minor, int):
+                problems = {"amount": "Enter an amount, for example 10.00."}
+            else:
+                try:
+                    await self._calls.post(
+                        visitor,
+                        f"/v1/donations/{donation['id']}/refund",
+                        {"amount": minor},
+                        key=visitor.form_value("form_key")[:100] or None,
+                    )
+                    return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?told=refunded")
+                except CallRefused as refused:
+                    problems = {"amount": f"The donation was not refunded: {'; '.join(refused.reasons)}."}
+        return render_page(
+            self._context,
+            visitor,
+            "donation_refund.html",
+            status=422 if problems else 200,
+            donation=donation,
+            left=_left(donation),
+            typed=visitor.form_value("amount")
+            or formats.format_plain_amount(
+                _left(donation), donation["currencyCode"], self._context.pages.language(None).locale
+            ),
+            form_key=token_urlsafe(16),
+            problems=problems,
+        )
+
+    async def cancel(self, visitor: Visitor) -> Response:
+        """Cancel a direct donation that nobody was asked to pay yet."""
+        donation = await self._records.get_record(visitor, DONATIONS)
+        if not visitor.form:
+            return render_page(self._context, visitor, "donation_cancel.html", donation=donation)
+        try:
+            await self._calls.post(visitor, f"/v1/donations/{donation['id']}/cancel")
+        except CallRefused as refused:
+            if refused.status == 404:
+                raise NotFound from None
+            return self._context.gate.render_refusal(
+                visitor, "The donation was not cancelled", f"{'; '.join(refused.reasons)}.", status=422
+            )
+        return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?told=cancelled")
+
+    async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
+        """Who looked at the donor's data last."""
+        partner = partner_of(visitor)
+        async with self._context.db.read() as tx:
+            donation_id = self._context.parse_id("donation", donation["id"])
+            found = await store.list_views(tx, partner, donation_id, _VIEWS)
+            known = await people.find_many(tx, member_realm(partner), {view.person_id for view in found})
+        return [
+            {
+                "who": known[view.person_id].shown_name if view.person_id in known else "A former member",
+                "at": view.viewed_at,
+            }
+            for view in found
+        ]
+
+
+def _left(donation: Record) -> int:
+    """What of a received donation can go back, in minor units."""
+    return donation["amount"] - (donation["refundedAmount"] or 0) if donation["status"] == "RECEIVED_PAYMENT" else 0

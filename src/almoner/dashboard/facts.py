@@ -1,0 +1,105 @@
+"""A record as facts that people read, section by section: pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from almoner.dashboard.domain import readable
+from almoner.dashboard.record_lists import PATHS_BY_ID_TYPE
+
+FactKind = Literal["text", "amount", "status", "moment", "yes_no", "link", "address"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line. ``href``: the page of the record that an identifier names. ``currency``: of an amount."""
+
+    label: str
+    value: Any
+    kind: FactKind = "text"
+    href: str | None = None
+    currency: str | None = None
+    id: str | None = None
+
+
+@dataclass(slots=True)
+class Section:
+    """Facts under a heading, and what is below it. ``title`` is empty for those of the record itself."""
+
+    title: str
+    facts: list[Fact] = field(default_factory=list)
+    sections: list["Section"] = field(default_factory=list)
+
+
+_LEFT_OUT = frozenset({"id", "secret"})
+_AMOUNTS = frozenset({"amount", "paidAmount", "refundedAmount"})
+
+
+def value_at(record: Mapping[str, Any], member: str) -> object:
+    """A member of a record, or of a record in it (``agentVerification.email``); None where there is none."""
+    found: object = record
+    for name in member.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def sections_of(record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> list[Section]:
+    """The facts of a record: its own first, then those of the records and lists in it.
+
+    ``home``: the account's address. ``names``: of organisations, by identifier.
+    """
+    top = _section("", record, home, names)
+    return [Section("", top.facts), *top.sections]
+
+
+def _section(title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> Section:
+    made = Section(title)
+    for name, value in record.items():
+        if name in _LEFT_OUT or value is None or value in ("", [], {}):
+            continue
+        label = readable(name)
+        if isinstance(value, Mapping):
+            made.sections.append(_section(label, value, home, names))
+        elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+            listed = Section(label)
+            listed.sections = [
+                _section(_heading(one, position), one, home, names)
+                for position, one in enumerate(value, 1)
+                if isinstance(one, Mapping)
+            ]
+            made.sections.append(listed)
+        elif isinstance(value, list):
+            made.facts.append(Fact(label, ", ".join(map(str, value))))
+        else:
+            made.facts.append(_fact(name, label, value, record, home, names))
+    return made
+
+
+def _heading(record: Mapping[str, Any], position: int) -> str:
+    named = next((record[one] for one in ("name", "displayName", "fileName", "code", "type") if record.get(one)), None)
+    return str(named) if named is not None else f"{position}"
+
+
+def _fact(name: str, label: str, value: Any, record: Mapping[str, Any], home: str, names: Mapping[str, str]) -> Fact:
+    if isinstance(value, bool):
+        return Fact(label, value, "yes_no")
+    if name in _AMOUNTS and isinstance(value, int):
+        currency = record.get("currencyCode") or record.get("currency")
+        return Fact(label, value, "amount", currency=currency) if currency else Fact(label, value)
+    if name == "status" or name.endswith("Status"):
+        return Fact(label, value, "status")
+    if name.endswith("At"):
+        return Fact(label, value, "moment")
+    if isinstance(value, str) and (path := _path_of(value)):
+        shown = names.get(value, value)
+        without_id = label.removesuffix(" ID")
+        return Fact(without_id if shown != value else label, shown, "link", f"{home}{path}/{value}", id=value)
+    if isinstance(value, str) and value.startswith(("https://", "http://")):
+        return Fact(label, value, "address")
+    return Fact(label, value)
+
+
+def _path_of(name: str) -> str | None:
+    """Where the record of an identifier is shown: ``sandbox_donation_01k...`` or ``donation_01k...``."""
+    id_type = name.removeprefix("sandbox_").partition("_")[0]
+    return PATHS_BY_ID_TYPE.get(id_type) if "_" in name else None

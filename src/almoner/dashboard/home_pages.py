@@ -1,0 +1,147 @@
+"""Where the dashboard begins: what needs attention and what happened last; and the search over everything."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.access.people.domain import MEMBER_ROLES
+from almoner.dashboard.domain import PERSONAL, RecordList, has_scope, readable
+from almoner.dashboard.facts import value_at
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.record_lists import (
+    AGENTS,
+    DISBURSEMENTS,
+    DONATIONS,
+    ORGANISATIONS,
+    PATHS_BY_ID_TYPE,
+    REQUESTS_TO_PAY,
+    SUBMISSIONS,
+)
+from almoner.dashboard.rendering import render_page
+from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
+
+_ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
+_HITS: Final = 5
+_LAST: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionItem:
+    """Something that waits for the partner. ``href``: the list of what is counted."""
+
+    count: int
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One record that was found."""
+
+    title: str
+    detail: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchGroup:
+    """What was found of one kind. ``more``: the whole list, where there may be more."""
+
+    title: str
+    hits: list[SearchHit]
+    more: str | None = None
+
+
+class HomePages:
+    """The pages."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls) -> None:
+        self._context = context
+        self._calls = calls
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [
+            self._context.route("/home", self.show, *MEMBER_ROLES, methods=["GET"]),
+            self._context.route("/search", self.search, *MEMBER_ROLES, methods=["GET"]),
+        ]
+
+    async def show(self, visitor: Visitor) -> Response:
+        """What needs attention, then the last records."""
+        latest = await self._calls.list_page(visitor, DONATIONS.call, [("pageSize", str(_LAST))])
+        return render_page(
+            self._context,
+            visitor,
+            "home.html",
+            attention=await self._attention(visitor),
+            donations=latest.records,
+            donations_total=latest.total,
+        )
+
+    async def search(self, visitor: Visitor) -> Response:
+        """Whatever a word may be: an identifier leads to its record at once."""
+        typed = visitor.query.get("q", "").strip()[:500]
+        if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
+            return redirect_to(f"{visitor.place.home}{path}/{typed}")
+        groups = await self._groups(visitor, typed) if typed else []
+        return render_page(self._context, visitor, "search.html", typed=typed, groups=groups)
+
+    async def _attention(self, visitor: Visitor) -> list[AttentionItem]:
+        roles, home = visitor.person.roles, visitor.place.home
+        items: list[AttentionItem] = []
+        if has_scope(roles, "webhooks:read"):
+            page = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
+            failing = sum(one["health"] == "failing" or one["status"] == "suspended" for one in page.records)
+            items.append(AttentionItem(failing, "Webhook endpoints that fail", home + WEBHOOKS))
+        requests = await self._calls.list_page(visitor, REQUESTS_TO_PAY.call, [("pageSize", "100")])
+        due = sum(one["status"] not in ("PAID", "paid", "CANCELLED") for one in requests.records)
+        items.append(AttentionItem(due, "Donation requests to pay", home + REQUESTS_TO_PAY.path))
+        for status, text in (
+            ("processed", "Submissions that wait for a decision"),
+            ("pending", "Submissions under way"),
+        ):
+            page = await self._calls.list_page(visitor, SUBMISSIONS.call, [("status", status), ("pageSize", "1")])
+            items.append(AttentionItem(page.total, text, f"{home}{SUBMISSIONS.path}?status={status}"))
+        returned = await self._calls.list_page(visitor, DISBURSEMENTS.call, [("status", "RETURNED"), ("pageSize", "1")])
+        items.append(
+            AttentionItem(returned.total, "Disbursements that came back", f"{home}{DISBURSEMENTS.path}?status=RETURNED")
+        )
+        return [item for item in items if item.count]
+
+    async def _groups(self, visitor: Visitor, typed: str) -> list[SearchGroup]:
+        """What was found of each kind; only the lists that the form of the word fits are asked."""
+        if "@" in typed:
+            asked: Sequence[tuple[RecordList, str]] = [
+                *([(DONATIONS, "email")] if has_scope(visitor.person.roles, PERSONAL) else []),
+                (SUBMISSIONS, "email"),
+                (AGENTS, "email"),
+            ]
+        else:
+            asked = [(SUBMISSIONS, "query"), (ORGANISATIONS, "query")]
+        groups = []
+        for declared, parameter in asked:
+            try:
+                page = await self._calls.list_page(
+                    visitor, declared.call, [(parameter, typed), ("pageSize", str(_HITS))]
+                )
+            except CallRefused:
+                continue  # what is no address, or no word, is found in no list
+            if page.records:
+                address = f"{visitor.place.home}{declared.path}"
+                hits = [_hit(record, declared, address) for record in page.records]
+                more = f"{address}?{urlencode({parameter: typed})}" if page.total > len(hits) else None
+                groups.append(SearchGroup(declared.title, hits, more))
+        return groups
+
+
+def _hit(record: Record, declared: RecordList, address: str) -> SearchHit:
+    title, *rest = (str(value_at(record, column.member) or "") for column in declared.columns[:3])
+    if declared is DONATIONS:
+        title, rest = record["id"], [readable(record["status"]), record["email"] or ""]
+    return SearchHit(title or record["id"], ", ".join(one for one in rest if one), f"{address}/{record['id']}")

@@ -1,0 +1,25 @@
+"""The background half of the dashboard: who looked at donors' data is kept for thirteen months."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from almoner.dashboard import store
+from almoner.dashboard.domain import VIEW_RETENTION
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.jobs.background_tasks import Schedule
+
+_BATCH: Final = 1000
+
+
+async def _next_deletion_at(tx: Tx) -> datetime | None:
+    oldest = await store.oldest_view_at(tx, ALL_PARTNERS)
+    return None if oldest is None else oldest + VIEW_RETENTION
+
+
+async def _delete_old_views(tx: Tx) -> int:
+    return await store.delete_views(tx, ALL_PARTNERS, tx.now - VIEW_RETENTION, _BATCH)
+
+
+schedules: Final = (
+    Schedule("dashboard.forget_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1)),
+)

@@ -1,0 +1,114 @@
+"""Calls of the interface that the dashboard makes for a member: what a member may see and do is decided there, once."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.dashboard.domain import scopes_of
+from almoner.platform.database.transactions import Partner
+from almoner.platform.http.caller import SECRET, Caller
+from almoner.platform.http.endpoints import Method
+from almoner.platform.http.service import ApiApplication
+
+Record = dict[str, Any]
+"""A record as partners read it: members by their names on the wire."""
+
+MAX_PAGE: Final = 100
+
+
+class CallRefused(Exception):
+    """The interface refused the call. ``reasons``: all of them, as sentences."""
+
+    def __init__(self, status: int, code: str, reasons: Sequence[str]) -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.reasons = tuple(reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """One page of a list. ``next``, ``prev``: the cursor of the neighbouring page."""
+
+    records: list[Record]
+    total: int
+    next: str | None
+    prev: str | None
+
+
+class MemberCalls:
+    """Makes calls as a member. Every rule of the interface holds: scopes, masks, idempotency keys, the audit log."""
+
+    def __init__(self, api: ApiApplication) -> None:
+        self._api = api
+
+    async def get(self, visitor: Visitor, path: str) -> Record:
+        """One record. Raises CallRefused."""
+        found: Record = (await self._call(visitor, "GET", path))["data"]
+        return found
+
+    async def list_page(self, visitor: Visitor, path: str, parameters: Sequence[tuple[str, str]]) -> RecordPage:
+        """One page of a list. Raises CallRefused."""
+        answer = await self._call(visitor, "GET", path, parameters)
+        links = answer["_links"]
+        return RecordPage(answer["data"], answer["totalResults"], _cursor(links["next"]), _cursor(links["prev"]))
+
+    async def every_record(
+        self, visitor: Visitor, path: str, parameters: Sequence[tuple[str, str]]
+    ) -> AsyncIterator[list[Record]]:
+        """All pages of a list, one after the other: no connection is held between them. Raises CallRefused."""
+        cursor: str | None = None
+        while True:
+            asked = [*parameters, ("pageSize", str(MAX_PAGE)), *([("cursor", cursor)] if cursor else [])]
+            page = await self.list_page(visitor, path, asked)
+            yield page.records
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def post(
+        self, visitor: Visitor, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
+    ) -> Record:
+        """Change something. ``key``: what makes the same form once, however often it is sent. Raises CallRefused."""
+        answer: Record = (await self._call(visitor, "POST", path, body=body or {}, key=key)).get("data", {})
+        return answer
+
+    async def patch(self, visitor: Visitor, path: str, body: Mapping[str, object]) -> Record:
+        """Change some members of a record. Raises CallRefused."""
+        changed: Record = (await self._call(visitor, "PATCH", path, body=body))["data"]
+        return changed
+
+    async def delete(self, visitor: Visitor, path: str) -> None:
+        """Delete a record. Raises CallRefused."""
+        await self._call(visitor, "DELETE", path)
+
+    async def _call(
+        self,
+        visitor: Visitor,
+        method: Method,
+        path: str,
+        parameters: Sequence[tuple[str, str]] = (),
+        body: Mapping[str, object] | None = None,
+        key: str | None = None,
+    ) -> Record:
+        caller = Caller(
+            visitor.person.id, Partner(visitor.realm.id), SECRET, scopes_of(visitor.person.roles), is_member=True
+        )
+        headers = {"content-type": "application/json", **({"idempotency-key": key} if key else {})}
+        sent = b"" if body is None else msgspec.json.encode(body)
+        reply = await self._api.answer_member(
+            caller, method, path, urlencode(parameters), sent, headers=headers, address=visitor.address
+        )
+        answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
+        if reply.status >= 400:
+            problem = answer["error"]
+            raise CallRefused(reply.status, problem["code"], problem["reasons"] or [problem["message"]])
+        return answer
+
+
+def _cursor(link: str | None) -> str | None:
+    return None if link is None else link.rpartition("cursor=")[2]

@@ -1,0 +1,286 @@
+"""Lists of records with filters, as a page and as a file, and the page of one record."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of
+from almoner.access.people.domain import Role
+from almoner.dashboard import store
+from almoner.dashboard.domain import EXPORTERS, PERSONAL, Column, RecordList, has_scope, readable, roles_with
+from almoner.dashboard.facts import sections_of, value_at
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
+from almoner.dashboard.rendering import render_page
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.pages.csv_files import csv_line
+from almoner.platform.pages.headers import NO_PAGE
+
+PAGE_SIZE: Final = 50
+MAX_EXPORT: Final = 50_000
+"""Records in one downloaded file; its last line says when there are more."""
+SEARCHED: Final = 10_000
+"""Nonprofits that a list counts at most."""
+
+_TITLES: Final = ("displayName", "name", "organisationName", "eventType", "email")
+"""Members that a record is known by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is set. ``without``: the address of the list without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell shows. ``href``: where it leads, on the first column."""
+
+    column: Column
+    value: object
+    currency: str | None = None
+    href: str | None = None
+
+
+class RecordPages:
+    """The pages of all lists."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, lists: Sequence[RecordList]) -> None:
+        self._context = context
+        self._calls = calls
+        self._lists = lists
+
+    def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
+        """Starlette routes; files before pages, whose addresses would match them.
+
+        ``without_page``: lists whose records have pages of their own.
+        """
+        made: list[Route] = []
+        for one in self._lists:
+            readers = roles_with(one.scope)
+            exporters = EXPORTERS[one.area] & readers
+            made += [
+                self._route(f"{one.path}.csv", self._downloader(one), exporters),
+                self._route(one.path, self._lister(one), readers),
+            ]
+            if one not in without_page:
+                made.append(self._route(f"{one.path}/{{id}}", self._viewer(one), readers))
+        return made
+
+    def _route(self, path: str, handler: VisitorHandler, roles: frozenset[Role]) -> Route:
+        return self._context.route(path, handler, *sorted(roles), methods=["GET"])
+
+    def _lister(self, declared: RecordList) -> VisitorHandler:
+        async def show_list(visitor: Visitor) -> Response:
+            return await self.list_records(visitor, declared)
+
+        return show_list
+
+    def _viewer(self, declared: RecordList) -> VisitorHandler:
+        async def show_record(visitor: Visitor) -> Response:
+            record = await self.get_record(visitor, declared)
+            return await self.render_record(visitor, declared, record)
+
+        return show_record
+
+    def _downloader(self, declared: RecordList) -> VisitorHandler:
+        async def download(visitor: Visitor) -> Response:
+            return self._download(visitor, declared)
+
+        return download
+
+    async def list_records(self, visitor: Visitor, declared: RecordList) -> Response:
+        """One page of a list, filtered as its address says."""
+        given = _given(visitor, declared)
+        asked = [*given, ("pageSize", str(PAGE_SIZE))]
+        cursor = visitor.query.get("cursor")
+        problems: dict[str, str] = {}
+        try:
+            page = await self._calls.list_page(
+                visitor, declared.call, [*asked, *([("cursor", cursor)] if cursor else [])]
+            )
+        except CallRefused as refused:
+            if refused.status != 400:
+                raise
+            problems = _problems(refused, declared)
+            page = await self._calls.list_page(visitor, declared.call, [("pageSize", str(PAGE_SIZE))])
+            given = []
+        names = await self._names(visitor, page.records)
+        await self._note_donors(visitor, declared, page.records)
+        address = visitor.place.home + declared.path
+        return render_page(
+            self._context,
+            visitor,
+            "records.html",
+            status=422 if problems else 200,
+            declared=declared,
+            rows=[self._cells(visitor, declared, record, names) for record in page.records],
+            caption=_caption(declared, page.total, filtered=bool(given)),
+            typed=dict(_typed(visitor, declared)),
+            chips=_chips(given, declared, address),
+            next=_link(address, given, page.next),
+            prev=_link(address, given, page.prev),
+            first=address if given or cursor else None,
+            export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
+            masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
+            problems=problems,
+        )
+
+    async def get_record(self, visitor: Visitor, declared: RecordList) -> Record:
+        """The record that the address names. Raises NotFound."""
+        name = visitor.path.removeprefix(visitor.place.home + declared.path + "/").split("/")[0]
+        self._context.parse_id(declared.id_type, name)
+        try:
+            record = await self._calls.get(visitor, f"{declared.call}/{name}")
+        except CallRefused as refused:
+            if refused.status == 404:
+                raise NotFound from None
+            raise
+        await self._note_donors(visitor, declared, [record])
+        return record
+
+    async def render_record(
+        self,
+        visitor: Visitor,
+        declared: RecordList,
+        record: Record,
+        template: str = "record.html",
+        *,
+        status: int = 200,
+        **more: Any,
+    ) -> Response:
+        """The page of one record: its facts, then its raw form."""
+        names = await self._names(visitor, [record])
+        return render_page(
+            self._context,
+            visitor,
+            template,
+            status=status,
+            declared=declared,
+            record=record,
+            title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
+            sections=sections_of(record, visitor.place.home, names),
+            raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
+            **more,
+        )
+
+    def _may_export(self, visitor: Visitor, declared: RecordList) -> bool:
+        return visitor.person.has_role(*EXPORTERS[declared.area])
+
+    def _download(self, visitor: Visitor, declared: RecordList) -> Response:
+        day = self._context.db.deployment.clock.now().date()
+        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{declared.path[1:]}-{day}.csv"'}
+        return StreamingResponse(self._lines(visitor, declared), media_type="text/csv; charset=utf-8", headers=headers)
+
+    async def _lines(self, visitor: Visitor, declared: RecordList) -> AsyncIterator[bytes]:
+        """The file, page by page: the members of the list's columns, as the interface has them."""
+        members = _members(declared)
+        yield csv_line(members)
+        written = 0
+        async for records in self._calls.every_record(visitor, declared.call, _given(visitor, declared)):
+            if written >= MAX_EXPORT:
+                yield csv_line([f"Only the first {MAX_EXPORT} records are in this file. Narrow the filters."])
+                return
+            await self._note_donors(visitor, declared, records)
+            written += len(records)
+            yield b"".join(csv_line(_text(value_at(record, member)) for member in members) for record in records)
+
+    def _cells(self, visitor: Visitor, declared: RecordList, record: Record, names: dict[str, str]) -> list[Cell]:
+        made = []
+        for position, column in enumerate(declared.columns):
+            value = value_at(record, column.member)
+            if column.kind == "organisation":
+                value = names.get(str(value), value)
+            href = f"{visitor.place.home}{declared.path}/{record['id']}" if position == 0 else None
+            made.append(Cell(column, value, record.get("currencyCode"), href))
+        return made
+
+    async def _names(self, visitor: Visitor, records: Sequence[Record]) -> dict[str, str]:
+        """What the organisations of these records are called, by their identifiers."""
+        given = {name for record in records if isinstance(name := record.get("organisationId"), str)}
+        async with self._context.db.read() as tx:
+            parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
+            called = await organisations.readable_names(tx, partner_of(visitor), set(parsed.values()))
+        return {name: called[id_] for name, id_ in parsed.items() if id_ in called}
+
+    async def _note_donors(self, visitor: Visitor, declared: RecordList, records: Sequence[Record]) -> None:
+        """Who looked at which donor's data is kept."""
+        if declared is not DONATIONS or not has_scope(visitor.person.roles, PERSONAL):
+            return
+        shown = [self._context.parse_id("donation", record["id"]) for record in records if record["email"]]
+        if shown:
+            async with self._context.db.write() as tx:
+                await store.insert_views(tx, partner_of(visitor), visitor.person.id, shown)
+
+
+def _typed(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
+    """What the address says of each filter, as it was typed."""
+    return [(one.parameter, visitor.query.get(one.parameter, "").strip()[:500]) for one in declared.filters]
+
+
+def _given(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in _typed(visitor, declared) if value]
+
+
+def _chips(given: Sequence[tuple[str, str]], declared: RecordList, address: str) -> list[Chip]:
+    filters = {one.parameter: one for one in declared.filters}
+    return [
+        Chip(
+            filters[name].label,
+            readable(value) if filters[name].kind == "choice" else value,
+            _link(address, [pair for pair in given if pair[0] != name], None) or address,
+        )
+        for name, value in given
+    ]
+
+
+def _caption(declared: RecordList, total: int, *, filtered: bool) -> str:
+    """How many records there are; a search that stops counting says so."""
+    counted = f"{total:,} or more" if declared is ORGANISATIONS and total >= SEARCHED else f"{total:,}"
+    called = (declared.singular if total == 1 else declared.title).lower()
+    matching = "" if not filtered else " matches the filters" if total == 1 else " match the filters"
+    return f"{counted} {called}{matching}" + ("" if declared is ORGANISATIONS else ", newest first")
+
+
+def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) -> str | None:
+    """The list at a cursor; without one, its beginning where a filter is set."""
+    asked = [*given, *([("cursor", cursor)] if cursor else [])]
+    return f"{address}?{urlencode(asked)}" if asked and (cursor or given) else None
+
+
+def _problems(refused: CallRefused, declared: RecordList) -> dict[str, str]:
+    """The sentences of a refused list under the filters that they are about."""
+    labels = {one.parameter: one.label for one in declared.filters}
+    found: dict[str, str] = {}
+    for reason in refused.reasons:
+        name, _, rest = reason.removeprefix("query.").partition(" ")
+        field = name if name in labels else next(iter(labels), "filters")
+        found[field] = f"{labels.get(name, readable(name))} {rest}."
+    return found
+
+
+def _members(declared: RecordList) -> list[str]:
+    """The columns of a file: those of the list, with the currency beside an amount and the donor's names."""
+    members: list[str] = []
+    for column in declared.columns:
+        match column.kind:
+            case "amount":
+                members += [column.member, "currencyCode"]
+            case "donor":
+                members += ["firstName", "lastName", column.member]
+            case _:
+                members.append(column.member)
+    return members
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

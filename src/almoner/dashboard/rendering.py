@@ -1,0 +1,22 @@
+"""How the dashboard's pages are rendered: in the frame of who is signed in, with words for statuses and moments."""
+
+from datetime import datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from almoner.access.accounts.page_guard import PageContext, Visitor
+from almoner.dashboard.domain import readable, status_tone
+
+
+def render_page(context: PageContext, visitor: Visitor, template: str, *, status: int = 200, **facts: Any) -> Response:
+    """A page of the dashboard."""
+    return context.render_page(
+        visitor,
+        template,
+        status=status,
+        status_tone=status_tone,
+        readable=readable,
+        parsed=datetime.fromisoformat,
+        **facts,
+    )

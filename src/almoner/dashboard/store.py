@@ -1,0 +1,57 @@
+"""SQL of who looked at which donor's data."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from almoner.dashboard.domain import DonorView
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
+
+
+async def insert_views(tx: Tx, partner: Partner, person_id: UUID, donation_ids: Sequence[UUID]) -> None:
+    """Keep that a person was shown who made these donations."""
+    await tx.execute(
+        """
+        insert into donor_view (partner_id, donation_id, person_id, viewed_at)
+        select $1, unnest($2::uuid[]), $3, $4
+        """,
+        partner.id,
+        donation_ids,
+        person_id,
+        tx.now,
+    )
+
+
+async def list_views(tx: Tx, partner: Partner, donation_id: UUID, limit: int) -> list[DonorView]:
+    """The last views of one donation, the newest first."""
+    rows = await tx.fetch(
+        """
+        select person_id, viewed_at from donor_view
+        where partner_id = $1 and donation_id = $2 order by viewed_at desc limit $3
+        """,
+        partner.id,
+        donation_id,
+        limit,
+    )
+    return [DonorView(row["person_id"], row["viewed_at"]) for row in rows]
+
+
+async def oldest_view_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+    """When the oldest view was, None without any."""
+    oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
+    return oldest
+
+
+async def delete_views(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
+    """Delete views of before ``until``, at most ``limit``; how many they were."""
+    return len(
+        await tx.fetch(
+            """
+            delete from donor_view where ctid in (
+                select ctid from donor_view where viewed_at < $1 order by viewed_at limit $2
+            ) returning 1
+            """,
+            until,
+            limit,
+        )
+    )

@@ -1,0 +1,190 @@
+"""Webhook endpoints: their health, what was delivered with each attempt's answer, and what developers do about it."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.dashboard.domain import readable, roles_with
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.rendering import render_page
+from almoner.kit.errors import NotFound
+from almoner.platform.events.event_types import EVENT_TYPES
+
+PATH: Final = "/webhooks"
+_CALL: Final = "/v1/webhook-subscriptions"
+_STATUSES: Final = ("pending", "delivered", "failed")
+_DONE: Final = {
+    "tested": "A test event is on its way. Reload this page to see the answer.",
+    "resumed": "Deliveries go on.",
+    "deleted": "The endpoint was deleted.",
+}
+_PAGE: Final = 25
+
+
+class WebhookPages:
+    """The pages."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls) -> None:
+        self._context = context
+        self._calls = calls
+
+    def routes(self) -> list[Route]:
+        """Starlette routes. Who is shown a secret has just proved who they are."""
+        context, path = self._context, f"{PATH}/{{id}}"
+        roles = sorted(roles_with("webhooks:write"))
+        return [
+            context.route(PATH, self.list, *roles, methods=["GET"]),
+            context.route(f"{PATH}/new", self.create, *roles, fresh=True),
+            context.route(path, self.show, *roles),
+            context.route(f"{path}/replay", self.replay, *roles),
+            context.route(f"{path}/rotate-secret", self.rotate_secret, *roles, fresh=True),
+            context.route(f"{path}/delete", self.delete, *roles, fresh=True),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """All endpoints with their health."""
+        page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
+        return render_page(
+            self._context,
+            visitor,
+            "webhooks.html",
+            endpoints=page.records,
+            told=_DONE.get(visitor.query.get("told", "")),
+        )
+
+    async def create(self, visitor: Visitor) -> Response:
+        """The form of a new endpoint, then its secret, this once."""
+        chosen = [str(one) for one in visitor.form.getlist("event")]
+        problems: dict[str, str] = {}
+        if visitor.form:
+            try:
+                made = await self._calls.post(
+                    visitor, _CALL, {"url": visitor.form_value("url").strip(), "events": chosen}
+                )
+                return self._secret(visitor, made)
+            except CallRefused as refused:
+                problems = _form_problems(refused)
+        return render_page(
+            self._context,
+            visitor,
+            "webhook_new.html",
+            status=422 if problems else 200,
+            typed=visitor.form_value("url"),
+            chosen=chosen,
+            event_groups=_event_groups(),
+            problems=problems,
+        )
+
+    async def show(self, visitor: Visitor) -> Response:
+        """One endpoint with its deliveries; the buttons that act at once."""
+        endpoint = await self._endpoint(visitor)
+        problem = ""
+        if visitor.form:
+            try:
+                return await self._act(visitor, endpoint)
+            except CallRefused as refused:
+                problem = f"{'; '.join(refused.reasons)}."
+        wanted = visitor.query.get("status", "")
+        cursor = visitor.query.get("cursor", "")
+        asked = [
+            *([("status", wanted)] if wanted in _STATUSES else []),
+            *([("cursor", cursor)] if cursor else []),
+            ("pageSize", str(_PAGE)),
+        ]
+        page = await self._calls.list_page(visitor, f"{_CALL}/{endpoint['id']}/deliveries", asked)
+        return render_page(
+            self._context,
+            visitor,
+            "webhook.html",
+            status=422 if problem else 200,
+            endpoint=endpoint,
+            deliveries=page.records,
+            total=page.total,
+            next=page.next,
+            wanted=wanted,
+            statuses=_STATUSES,
+            told=problem or _DONE.get(visitor.query.get("told", "")),
+            alert=bool(problem),
+        )
+
+    async def replay(self, visitor: Visitor) -> Response:
+        """From when on; then how many deliveries were begun."""
+        endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
+        if visitor.form:
+            start = visitor.form_value("start").strip()
+            body = {"failedOnly": visitor.form_value("failed_only") == "yes", **({"startDate": start} if start else {})}
+            try:
+                scheduled = (await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/replay", body))["scheduled"]
+            except CallRefused as refused:
+                problems = {"start": f"{'; '.join(refused.reasons)}."}
+        return render_page(
+            self._context,
+            visitor,
+            "webhook_replay.html",
+            status=422 if problems else 200,
+            endpoint=endpoint,
+            scheduled=scheduled,
+            typed=visitor.form_value("start"),
+            problems=problems,
+        )
+
+    async def rotate_secret(self, visitor: Visitor) -> Response:
+        """A new secret beside the old one, shown this once."""
+        endpoint = await self._endpoint(visitor)
+        if not visitor.form:
+            return render_page(self._context, visitor, "webhook_rotate.html", endpoint=endpoint)
+        return self._secret(visitor, await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/rotate-secret"))
+
+    async def delete(self, visitor: Visitor) -> Response:
+        """Delete the endpoint, once that is confirmed."""
+        endpoint = await self._endpoint(visitor)
+        if not visitor.form:
+            return render_page(self._context, visitor, "webhook_delete.html", endpoint=endpoint)
+        await self._calls.delete(visitor, f"{_CALL}/{endpoint['id']}")
+        return redirect_to(f"{visitor.place.home}{PATH}?told=deleted")
+
+    async def _act(self, visitor: Visitor, endpoint: Record) -> Response:
+        """Do what the pressed button says. Raises CallRefused."""
+        here = f"{visitor.place.home}{PATH}/{endpoint['id']}"
+        match visitor.form_value("do"):
+            case "test":
+                await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/test")
+                return redirect_to(f"{here}?told=tested")
+            case "resume":
+                await self._calls.patch(visitor, f"{_CALL}/{endpoint['id']}", {"status": "active"})
+                return redirect_to(f"{here}?told=resumed")
+            case _:
+                raise NotFound
+
+    async def _endpoint(self, visitor: Visitor) -> Record:
+        """The endpoint that the address names, without its secret. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
+        self._context.parse_id("webhooksubscription", name)
+        page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
+        found = next((one for one in page.records if one["id"] == name), None)
+        if found is None:
+            raise NotFound
+        return found
+
+    def _secret(self, visitor: Visitor, endpoint: Record) -> Response:
+        return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
+
+
+def _event_groups() -> dict[str, list[str]]:
+    """The event types that can be chosen, by the records that they are about."""
+    groups: dict[str, list[str]] = {}
+    for name in EVENT_TYPES:
+        if not name.startswith("internal."):
+            groups.setdefault(readable(name.partition(".")[0]), []).append(name)
+    return groups
+
+
+def _form_problems(refused: CallRefused) -> dict[str, str]:
+    """The sentences of a refused form under its fields."""
+    problems: dict[str, str] = {}
+    for reason in refused.reasons:
+        field = "events" if "events" in reason.partition(" ")[0] else "url"
+        problems[field] = f"{reason.removeprefix('body.').capitalize()}."
+    return problems

@@ -1,0 +1,227 @@
+"""The partner's dashboard: what each role sees and does there, on the same records as by the API."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+
+from almoner.access.people.domain import MEMBER_ROLES, MemberRole
+from almoner.dashboard.record_lists import LISTS
+from tests.support import factories
+from tests.support.client import Client, data
+from tests.support.members import desk
+from tests.support.service import Service, Tenant
+
+EVERYBODY = frozenset(MEMBER_ROLES)
+DEVELOPERS = frozenset[MemberRole]({"owner", "developer"})
+FINANCE = frozenset[MemberRole]({"owner", "finance"})
+REVIEWERS = frozenset[MemberRole]({"owner", "reviewer"})
+EVENTS = frozenset[MemberRole]({"owner", "developer", "support"})
+_AREAS = {"Donations": FINANCE, "Nonprofits": FINANCE | REVIEWERS, "Validations": REVIEWERS, "Developers": DEVELOPERS}
+WHO_MAY: dict[str, frozenset[MemberRole]] = {
+    "/home": EVERYBODY,
+    "/search": EVERYBODY,
+    **{one.path: EVENTS if one.path == "/events" else EVERYBODY for one in LISTS},
+    **{f"{one.path}.csv": _AREAS[one.area] for one in LISTS},
+    "/donations/{donation}": EVERYBODY,
+    "/donations/{donation}/refund": FINANCE,
+    "/donations/{donation}/cancel": FINANCE,
+    "/events/{event}": EVENTS,
+    "/webhooks": DEVELOPERS,
+    "/webhooks/new": DEVELOPERS,
+    "/webhooks/{hook}": DEVELOPERS,
+    "/webhooks/{hook}/replay": DEVELOPERS,
+    "/webhooks/{hook}/rotate-secret": DEVELOPERS,
+    "/webhooks/{hook}/delete": DEVELOPERS,
+}
+
+
+@pytest.fixture
+async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
+    """The partner's own server."""
+    made = service.client(tenant.secret)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def records(service: Service, api: Client) -> dict[str, str]:
+    """Something of everything that has a page of its own, by the name in ``WHO_MAY``."""
+    given = await factories.donation(service, api)
+    hook = await factories.subscription(api)
+    await service.drain()
+    event = data(await api.get("/v1/events"))[0]
+    return {"donation": given["id"], "hook": hook["id"], "event": event["id"]}
+
+
+def test_every_page_has_its_row_in_the_table(service: Service) -> None:
+    served = {route.path for route in service.services.pages if isinstance(route, Route)}
+    named = {
+        path.replace("{donation}", "{id}").replace("{event}", "{id}").replace("{hook}", "{id}") for path in WHO_MAY
+    }
+    assert {f"/account/{{partner}}{path}" for path in named} <= served
+
+
+@pytest.mark.parametrize("role", [*MEMBER_ROLES, None])
+async def test_each_page_opens_for_its_roles_alone(
+    role: MemberRole | None, service: Service, tenant: Tenant, records: dict[str, str]
+) -> None:
+    browser = await desk(service, tenant, *([role] if role else []))
+    for path, roles in WHO_MAY.items():
+        answer = await browser.get(browser.home + path.format(**records))
+        assert answer.status_code == (200 if role in roles else 403), (path, browser.text())
+    await browser.close()
+
+
+async def test_no_role_sees_what_another_partner_has(service: Service, records: dict[str, str]) -> None:
+    owner = await desk(service, await service.tenant(), "owner")
+    for path in WHO_MAY:
+        if "{" in path:
+            assert (await owner.get(owner.home + path.format(**records))).status_code == 404, path
+    await owner.get(f"{owner.home}/donations")
+    assert records["donation"] not in owner.text()
+    await owner.close()
+
+
+@pytest.mark.parametrize("role", MEMBER_ROLES)
+async def test_donors_are_masked_in_lists_pages_payloads_and_search(
+    role: MemberRole, service: Service, tenant: Tenant, api: Client
+) -> None:
+    gift = await factories.donation(service, api, email="nia.masked@example.org", firstName="Niamh")
+    await service.drain()
+    event = data(await api.get("/v1/events"))[0]
+    browser, named = await desk(service, tenant, role), role in ("owner", "finance", "support")
+    for path in (f"/donations/{gift['id']}", "/donations", f"/events/{event['id']}"):
+        answer = await browser.get(browser.home + path)
+        if answer.status_code == 200:
+            assert ("nia.masked@example.org" in answer.text) is named, path
+    found = await browser.get(f"{browser.home}/search?q=nia.masked%40example.org")
+    assert (gift["id"] in found.text) is named
+    narrowed = await browser.get(f"{browser.home}/donations?email=nia.masked%40example.org")
+    assert (narrowed.status_code == 200 and gift["id"] in narrowed.text) is named
+    await browser.close()
+
+
+async def test_it_is_kept_who_looked_at_which_donors_data(service: Service, tenant: Tenant, api: Client) -> None:
+    gift = await factories.donation(service, api)
+    support, reader = await desk(service, tenant, "support"), await desk(service, tenant, "read_only")
+    await support.get(f"{support.home}/donations/{gift['id']}")
+    await reader.get(f"{reader.home}/donations/{gift['id']}")
+    owner = await desk(service, tenant, "owner")
+    await owner.get(f"{owner.home}/donations/{gift['id']}")
+    assert support.person is not None
+    assert reader.person is not None
+    shown = owner.text().partition("Who viewed the donor's data")[2]
+    assert support.person.shown_name in shown
+    assert reader.person.shown_name not in shown
+    for browser in (support, reader, owner):
+        await browser.close()
+
+
+async def test_filters_are_chips_that_are_taken_off_one_by_one(service: Service, tenant: Tenant, api: Client) -> None:
+    paid = await factories.donation(service, api, email="one@example.org")
+    other = await factories.donation(service, api, email="two@example.org")
+    finance = await desk(service, tenant, "finance")
+    both = f"{finance.home}/donations?status=RECEIVED_PAYMENT&email=one%40example.org&utm_source=mail"
+    answer = await finance.get(both)
+    assert paid["id"] in answer.text
+    assert other["id"] not in answer.text
+    assert f'href="{finance.home}/donations?email=one%40example.org"' in answer.text
+    wrong = await finance.get(f"{finance.home}/donations?startDate=yesterday")
+    assert wrong.status_code == 422
+    assert "From must" in finance.text()
+    nothing = await finance.get(f"{finance.home}/donations?status=DISBURSED")
+    assert "Nothing matches the filters." in nothing.text
+    await finance.close()
+
+
+async def test_a_file_holds_exactly_what_the_list_shows(service: Service, tenant: Tenant, api: Client) -> None:
+    await factories.donation(service, api, email="kept@example.org", firstName="=HYPERLINK(1)")
+    await factories.donation(service, api, email="left@example.org")
+    finance = await desk(service, tenant, "finance")
+    answer = await finance.get(f"{finance.home}/donations.csv?email=kept%40example.org")
+    head, *lines = answer.text.splitlines()
+    assert head == "amount,currencyCode,status,firstName,lastName,email,organisationId,createdAt,id"
+    assert len(lines) == 1
+    assert ",'=HYPERLINK(1)," in lines[0]
+    assert answer.headers["content-disposition"].startswith('attachment; filename="donations-')
+    await finance.close()
+
+
+async def test_a_part_is_refunded_once_however_often_the_form_is_sent(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    gift = await factories.donation(service, api)
+    finance = await desk(service, tenant, "finance")
+    page = f"{finance.home}/donations/{gift['id']}/refund"
+    form = {"amount": "1.00", "form_key": "the-same-form"}
+    await finance.get(page)
+    assert (await finance.post(page, form)).headers["location"].endswith("?told=refunded")
+    await finance.get(page)
+    assert (await finance.post(page, form)).headers["location"].endswith("?told=refunded")
+    await service.drain()
+    assert data(await api.get(f"/v1/donations/{gift['id']}"))["refundedAmount"] == 100
+    await finance.get(page)
+    for amount, problem in (("1.000.000,0", "Enter an amount"), ("99999", "was not refunded")):
+        refused = await finance.post(page, amount=amount, form_key=amount)
+        assert (refused.status_code, problem in refused.text) == (422, True)
+    await finance.wait()
+    await finance.get(f"{finance.home}/donations/{gift['id']}")
+    assert "/prove" in (await finance.get(page)).headers["location"]
+    await finance.close()
+
+
+async def test_what_a_member_does_is_in_the_audit_log_by_name(service: Service, tenant: Tenant, api: Client) -> None:
+    gift = await factories.direct(service, api)
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/donations/{gift['id']}/cancel"
+    await owner.get(page)
+    await owner.post(page)
+    assert data(await api.get(f"/v1/donations/{gift['id']}"))["status"] == "CANCELLED"
+    await owner.get(f"{owner.home}/audit")
+    assert owner.person is not None
+    assert f"{owner.person.shown_name}: cancelDonation" in owner.text()
+    await owner.close()
+
+
+async def test_a_developer_finds_why_a_webhook_failed_and_replays(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    developer = await desk(service, tenant, "developer")
+    await developer.get(f"{developer.home}/webhooks/new")
+    form: dict[str, Any] = {"url": "http://127.0.0.1:9/hooks", "event": "organisation.updated"}
+    made = await developer.post(f"{developer.home}/webhooks/new", form)
+    assert "whsec_" in made.text
+    hook = data(await api.get("/v1/webhook-subscriptions"))[0]
+    page = f"{developer.home}/webhooks/{hook['id']}"
+    shown = await developer.get(page)
+    assert "whsec_" not in shown.text
+    assert (await developer.post(page, do="test")).status_code == 303
+    await service.drain()
+    await developer.get(page)
+    assert "Attempt 1" in developer.text()
+    await developer.get(f"{page}/replay")
+    await developer.post(f"{page}/replay", failed_only="yes")
+    assert "events will be sent again" in developer.text()
+    await developer.get(f"{page}/delete")
+    assert (await developer.post(f"{page}/delete")).headers["location"].endswith("?told=deleted")
+    refused = await developer.get(page)
+    assert refused.status_code == 404
+    await developer.get(f"{developer.home}/webhooks/new")
+    wrong = await developer.post(f"{developer.home}/webhooks/new", url="nothing", event="organisation.updated")
+    assert wrong.status_code == 422
+    named = await developer.post(f"{developer.home}/webhooks/new", url="http://127.0.0.1:9/x", event="donation.created")
+    assert named.status_code == 422, "who may not know donors makes no endpoint that is told of them"
+    await developer.close()
+
+
+async def test_an_identifier_leads_straight_to_its_record(
+    service: Service, tenant: Tenant, records: dict[str, str]
+) -> None:
+    owner = await desk(service, tenant, "owner")
+    answer = await owner.get(f"{owner.home}/search?q={records['donation']}")
+    assert answer.headers["location"] == f"{owner.home}/donations/{records['donation']}"
+    await owner.get(f"{owner.home}/search?q=nothing+of+this+name")
+    assert "Nothing was found" in owner.text()
+    await owner.close()

@@ -1,0 +1,108 @@
+"""The dashboard in a browser: journeys of the people who use it every day, by keyboard and on a phone."""
+
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+
+from almoner.access.people.domain import MemberRole
+from tests.pages.accounts import Acme, acme, is_fine, sign_in
+from tests.pages.site import Site
+from tests.support import factories, people
+from tests.support.receivers import receiver, reply
+
+OLIVE = "olive@example.org"
+PHONE = {"width": 320, "height": 700}
+
+
+async def enter(here: Acme, page: Page, role: MemberRole, path: str) -> None:
+    """Sign somebody with the role in, and open a page."""
+    olive = await here.member(role, name=OLIVE)
+    app = await people.authenticator(here.site.service, olive)
+    await page.goto(here.home + path)
+    await sign_in(page, OLIVE)
+    await page.get_by_label("Code").fill(people.code(here.site.service, app))
+    await page.get_by_role("button", name="Sign in").click()
+    await page.wait_for_url(here.home + path)
+
+
+async def test_by_keyboard_finance_finds_a_donation_by_email_and_refunds_a_part(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    await factories.donation(site.service, api, email="nia@example.org")
+    async with site.donor() as page:
+        await enter(here, page, "finance", "/home")
+        await page.get_by_label("Search everything").focus()
+        await page.keyboard.type("nia@example.org")
+        await page.keyboard.press("Enter")
+        await page.locator("main .rows a").first.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="$25.00")).to_be_visible()
+        await page.get_by_role("link", name="Refund").focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_label("Amount in USD").focus()
+        await page.keyboard.press("Control+A")
+        await page.keyboard.type("10.00")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("status")).to_contain_text("The refund has begun.")
+        await site.service.drain()
+        await page.reload()
+        await expect(page.get_by_text("Refunded: $10.00")).to_be_visible()
+    await api.close()
+
+
+async def test_a_developer_sees_why_a_webhook_failed(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    async with receiver(reply(500)) as failing, site.donor() as page:
+        await factories.subscription(api, "donation_session.completed", url=failing.url)
+        await factories.donation(site.service, api)
+        await site.service.drain()
+        await enter(here, page, "developer", "/webhooks")
+        await page.get_by_role("link", name=failing.url).click()
+        await page.get_by_text(re.compile("^Attempt 1: 500")).click()
+        await expect(page.get_by_text("Failing").first).to_be_visible()
+        await page.get_by_role("link", name="Replay").click()
+        await page.get_by_role("button", name="Replay").click()
+        await expect(page.get_by_role("status")).to_contain_text("sent again")
+    await api.close()
+
+
+@pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 900}], ids=["phone", "desktop"])
+async def test_every_kind_of_page_is_fine(viewport: dict[str, int], site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    gift = await factories.donation(site.service, api)
+    hook = await factories.subscription(api)
+    await site.service.drain()
+    async with site.donor(viewport=viewport) as page:
+        await enter(here, page, "owner", "/home")
+        for path in (
+            "/home",
+            "/donations",
+            "/donations?status=RECEIVED_PAYMENT&email=ada%40example.org",
+            "/donations?status=DISBURSED",
+            "/donations?startDate=never",
+            f"/donations/{gift['id']}",
+            f"/donations/{gift['id']}/refund",
+            "/validation-invites",
+            "/webhooks",
+            "/webhooks/new",
+            f"/webhooks/{hook['id']}",
+            f"/webhooks/{hook['id']}/replay",
+            "/search?q=nothing+at+all",
+        ):
+            await page.goto(here.home + path)
+            await is_fine(page)
+    await api.close()
+
+
+async def test_on_a_phone_the_navigation_opens_without_script(site: Site) -> None:
+    here = await acme(site)
+    async with site.donor(viewport=PHONE, java_script_enabled=False) as page:
+        await enter(here, page, "read_only", "/home")
+        await page.get_by_role("button", name="Menu").click()
+        await page.get_by_role("link", name="Disbursements").click()
+        await expect(page.get_by_role("heading", name="Disbursements")).to_be_visible()
+        await expect(page.get_by_text("Nothing here yet.")).to_be_visible()
