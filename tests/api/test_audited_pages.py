@@ -19,6 +19,7 @@ from almoner.access.sign_ins.service import links
 from almoner.platform.pages import error_pages
 from tests.support import factories, people
 from tests.support.browsing import Browser
+from tests.support.client import data
 from tests.support.people import PASSWORD
 from tests.support.service import Service, Tenant
 
@@ -133,10 +134,23 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     direct = await factories.direct(doing.service, api)
     await doing.post(browser, home, "/donations/{id}/cancel", {}, f"/donations/{direct['id']}/cancel")
     hook = await factories.subscription(api)
+    own, about = f"/webhooks/{hook['id']}", {"organisationId": paid["organisationId"]}
+    await doing.service.drain()
+    event = data(await api.get("/v1/events"))[0]
+    await doing.post(browser, home, "/events/{id}/resend", {}, f"/events/{event['id']}/resend")
+    for path in ("/monitoring-subscriptions", "/eligibility-subscriptions"):
+        await doing.post(browser, home, f"{path}/new", about)
+        [made] = data(await api.get(f"/v1{path}"))
+        await doing.post(browser, home, f"{path}/{{id}}/cancel", {}, f"{path}/{made['id']}/cancel")
+    await doing.post(browser, home, "/donation-sessions/new", about)
+    await doing.post(browser, home, "/validation-invites/new", {"language": "en"})
+    agent = {"firstName": "Nia", "lastName": "Jones", "email": "nia@example.org", **about}
+    await doing.post(browser, home, "/agent-verifications/new", agent)
+    request = {"name": "Relief", "countryCode": "USA", "registryName": "IRS", "registryId": "53-0196605"}
+    await doing.post(browser, home, "/validation-requests/new", {**request, "website": "https://example.org"})
     await api.close()
-    own = f"/webhooks/{hook['id']}"
-    made = {"url": "http://127.0.0.1:9/new", "event": "donation.created"}
-    await doing.post(browser, home, "/webhooks/new", made)
+    endpoint = {"url": "http://127.0.0.1:9/new", "event": "donation.created"}
+    await doing.post(browser, home, "/webhooks/new", endpoint)
     await doing.post(browser, home, "/webhooks/{id}", {"do": "test"}, own)
     await doing.post(browser, home, "/webhooks/{id}/replay", {"failed_only": "yes"}, f"{own}/replay")
     await doing.post(browser, home, "/webhooks/{id}/rotate-secret", {}, f"{own}/rotate-secret")

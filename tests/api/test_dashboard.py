@@ -1,5 +1,6 @@
 """The partner's dashboard: what each role sees and does there, on the same records as by the API."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -24,10 +25,19 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/search": EVERYBODY,
     **{one.path: EVENTS if one.path == "/events" else EVERYBODY for one in LISTS},
     **{f"{one.path}.csv": _AREAS[one.area] for one in LISTS},
+    "/donation-sessions/new": FINANCE,
+    "/validation-invites/new": REVIEWERS,
+    "/validation-requests/new": REVIEWERS,
+    "/agent-verifications/new": REVIEWERS,
+    "/monitoring-subscriptions/new": REVIEWERS,
+    "/eligibility-subscriptions/new": REVIEWERS,
     "/donations/{donation}": EVERYBODY,
     "/donations/{donation}/refund": FINANCE,
     "/donations/{donation}/cancel": FINANCE,
     "/events/{event}": EVENTS,
+    "/events/{event}/resend": DEVELOPERS,
+    "/monitoring-subscriptions/{monitoring}/cancel": REVIEWERS,
+    "/eligibility-subscriptions/{eligibility}/cancel": REVIEWERS,
     "/webhooks": DEVELOPERS,
     "/webhooks/new": DEVELOPERS,
     "/webhooks/{hook}": DEVELOPERS,
@@ -52,15 +62,24 @@ async def records(service: Service, api: Client) -> dict[str, str]:
     hook = await factories.subscription(api)
     await service.drain()
     event = data(await api.get("/v1/events"))[0]
-    return {"donation": given["id"], "hook": hook["id"], "event": event["id"]}
+    about = {"organisationId": given["organisationId"]}
+    monitoring = data(await api.post("/v1/monitoring-subscriptions", about))
+    eligibility = data(await api.post("/v1/eligibility-subscriptions", about))
+    made = {"donation": given, "hook": hook, "event": event, "monitoring": monitoring, "eligibility": eligibility}
+    return {name: record["id"] for name, record in made.items()}
+
+
+def dashboard_routes(service: Service) -> list[Route]:
+    """The pages of the dashboard."""
+    routes = [route for route in service.services.pages if isinstance(route, Route)]
+    return [route for route in routes if getattr(route.endpoint, "__module__", "").startswith("almoner.dashboard.")]
 
 
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
-    served = {route.path for route in service.services.pages if isinstance(route, Route)}
-    named = {
-        path.replace("{donation}", "{id}").replace("{event}", "{id}").replace("{hook}", "{id}") for path in WHO_MAY
-    }
-    assert {f"/account/{{partner}}{path}" for path in named} <= served
+    named = {f"/account/{{partner}}{re.sub('{[a-z]+}', '{id}', path)}" for path in WHO_MAY}
+    own = {route.path for route in dashboard_routes(service)}
+    records = {f"/account/{{partner}}{one.path}/{{id}}" for one in LISTS}  # they open as their lists do
+    assert named <= own <= named | records
 
 
 @pytest.mark.parametrize("role", [*MEMBER_ROLES, None])
@@ -225,3 +244,44 @@ async def test_an_identifier_leads_straight_to_its_record(
     await owner.get(f"{owner.home}/search?q=nothing+of+this+name")
     assert "Nothing was found" in owner.text()
     await owner.close()
+
+
+async def test_a_reviewer_invites_a_nonprofit_once_for_each_form(service: Service, tenant: Tenant, api: Client) -> None:
+    reviewer = await desk(service, tenant, "reviewer")
+    page = f"{reviewer.home}/validation-invites/new"
+    await reviewer.get(page)
+    made = await reviewer.post(page, language="de", hostedConfigId="", redirectUrl="", form_key="the-same-form")
+    await reviewer.get(page)
+    again = await reviewer.post(page, language="de", hostedConfigId="", redirectUrl="", form_key="the-same-form")
+    assert made.headers["location"] == again.headers["location"]
+    [invite] = data(await api.get("/v1/validation-invites"))
+    shown = await reviewer.get(made.headers["location"])
+    assert invite["language"] == "de"
+    assert "The invite was created." in shown.text
+    assert invite["url"] in reviewer.text()
+    await reviewer.close()
+
+
+async def test_a_refused_form_says_why_under_its_fields_and_keeps_what_was_typed(
+    service: Service, tenant: Tenant
+) -> None:
+    reviewer = await desk(service, tenant, "reviewer")
+    page = f"{reviewer.home}/agent-verifications/new"
+    await reviewer.get(page)
+    refused = await reviewer.post(page, firstName="Nia", email="nobody", organisationId="nothing")
+    assert refused.status_code == 422
+    shown = reviewer.text()
+    assert ("Last name is required" in shown, "Email must" in shown) == (True, True), shown[:900]
+    assert 'value="Nia"' in refused.text
+    await reviewer.close()
+
+
+async def test_an_event_is_sent_again(service: Service, tenant: Tenant, api: Client, records: dict[str, str]) -> None:
+    developer = await desk(service, tenant, "developer")
+    page = f"{developer.home}/events/{records['event']}/resend"
+    await developer.get(page)
+    answer = await developer.post(page, form_key="once")
+    assert answer.headers["location"].endswith("?told=resend")
+    sent = data(await api.get(f"/v1/webhook-subscriptions/{records['hook']}/deliveries"))
+    assert [one["eventId"] for one in sent if one["reason"] == "resend"] == [records["event"]]
+    await developer.close()

@@ -87,6 +87,8 @@ async def test_every_kind_of_page_is_fine(viewport: dict[str, int], site: Site) 
             f"/donations/{gift['id']}",
             f"/donations/{gift['id']}/refund",
             "/validation-invites",
+            "/validation-invites/new",
+            "/donation-sessions/new",
             "/webhooks",
             "/webhooks/new",
             f"/webhooks/{hook['id']}",

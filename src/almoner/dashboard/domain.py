@@ -39,8 +39,18 @@ _VIEW: Final = frozenset(
 _MORE: Final[Mapping[Role, frozenset[str]]] = {
     "owner": frozenset({EVERYTHING, PERSONAL}),
     "developer": frozenset({"events:read", "webhooks:read", "webhooks:write"}),
-    "reviewer": frozenset({"validation_invites:write", "validation_submissions:write", "validation_requests:write"}),
-    "finance": frozenset({PERSONAL, "donations:write"}),
+    "reviewer": frozenset(
+        {
+            "agent_verifications:write",
+            "eligibility_subscriptions:write",
+            "monitoring_subscriptions:write",
+            "validation_configurations:write",
+            "validation_invites:write",
+            "validation_requests:write",
+            "validation_submissions:write",
+        }
+    ),
+    "finance": frozenset({PERSONAL, "donation_sessions:write", "donations:write"}),
     "support": frozenset({PERSONAL, "events:read"}),
     "read_only": frozenset(),
 }
@@ -102,11 +112,50 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class FormField:
+    """One field of a form. ``member``: of the call's body; ``choices``: values with their words."""
+
+    label: str
+    member: str
+    hint: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordForm:
+    """The form of a new record. ``about``: what will happen; ``done``: what has happened then."""
+
+    title: str
+    about: str
+    done: str
+    scope: str
+    fields: tuple[FormField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAction:
+    """What can be done to a record, once it is confirmed: ``POST`` to the record's ``path``.
+
+    ``about``: what will happen. ``statuses``: in which it is offered; none: always. ``fresh``: only to who has just
+    proved who they are.
+    """
+
+    label: str
+    path: str
+    scope: str
+    about: str
+    done: str
+    statuses: frozenset[str] = frozenset()
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RecordList:
     """A list of records with the pages of each of them.
 
     ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide. ``id_type``: of its
-    records (settled 1). ``about``: what the records are, for who sees none yet.
+    records (settled 1). ``about``: what the records are, for who sees none yet. ``form``: of a new one.
     """
 
     title: str
@@ -119,6 +168,8 @@ class RecordList:
     about: str
     columns: tuple[Column, ...]
     filters: tuple[Filter, ...] = ()
+    form: RecordForm | None = None
+    actions: tuple[RecordAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

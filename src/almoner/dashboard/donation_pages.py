@@ -1,6 +1,5 @@
-"""The page of a donation, and what its people do there: refund it, or cancel it."""
+"""The page of a donation, and what its people do there: refund it."""
 
-from secrets import token_urlsafe
 from typing import Final
 
 from starlette.responses import Response
@@ -14,17 +13,12 @@ from almoner.dashboard.domain import PERSONAL, has_scope, roles_with
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
-from almoner.dashboard.rendering import render_page
+from almoner.dashboard.rendering import new_form_key, render_page
 from almoner.dashboard.timelines import donation_timeline
-from almoner.kit.errors import NotFound
 from almoner.platform.pages import formats
 from almoner.platform.pages.numbers import parse_amount
 
 _WRITE: Final = "donations:write"
-_DONE: Final = {
-    "refunded": "The refund has begun. The amount refunded is shown here once the money is sent.",
-    "cancelled": "The donation was cancelled.",
-}
 _VIEWS: Final = 20
 
 
@@ -43,23 +37,20 @@ class DonationPages:
         return [
             context.route(path, self.show, *readers, methods=["GET"]),
             context.route(f"{path}/refund", self.refund, *writers, fresh=True),
-            context.route(f"{path}/cancel", self.cancel, *writers, fresh=True),
         ]
 
     async def show(self, visitor: Visitor) -> Response:
         """The donation: what happened, what comes next, and its facts."""
         donation = await self._records.get_record(visitor, DONATIONS)
-        may_write = has_scope(visitor.person.roles, _WRITE)
         return await self._records.render_record(
             visitor,
             DONATIONS,
             donation,
             "donation.html",
-            told=_DONE.get(visitor.query.get("told", "")),
+            refunding=visitor.query.get("told") == "refunded",
             steps=donation_timeline(donation),
             masked=not has_scope(visitor.person.roles, PERSONAL),
-            refundable=may_write and _left(donation) > 0,
-            cancellable=may_write and donation["status"] == "ACTIVE",
+            refundable=has_scope(visitor.person.roles, _WRITE) and _left(donation) > 0,
             views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
         )
 
@@ -94,24 +85,9 @@ class DonationPages:
             or formats.format_plain_amount(
                 _left(donation), donation["currencyCode"], self._context.pages.language(None).locale
             ),
-            form_key=token_urlsafe(16),
+            form_key=new_form_key(),
             problems=problems,
         )
-
-    async def cancel(self, visitor: Visitor) -> Response:
-        """Cancel a direct donation that nobody was asked to pay yet."""
-        donation = await self._records.get_record(visitor, DONATIONS)
-        if not visitor.form:
-            return render_page(self._context, visitor, "donation_cancel.html", donation=donation)
-        try:
-            await self._calls.post(visitor, f"/v1/donations/{donation['id']}/cancel")
-        except CallRefused as refused:
-            if refused.status == 404:
-                raise NotFound from None
-            return self._context.gate.render_refusal(
-                visitor, "The donation was not cancelled", f"{'; '.join(refused.reasons)}.", status=422
-            )
-        return redirect_to(f"{visitor.place.home}{DONATIONS.path}/{donation['id']}?told=cancelled")
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
         """Who looked at the donor's data last."""

@@ -10,6 +10,7 @@ from almoner.access.accounts.page_guard import PageContext, PageGuard
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.domain import roles_with
 from almoner.dashboard.donation_pages import DonationPages
+from almoner.dashboard.form_pages import FormPages
 from almoner.dashboard.home_pages import HomePages
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.record_lists import DONATIONS, EVENTS, LISTS
@@ -38,5 +39,6 @@ def routes(gate: PageGuard, pages: PageRenderer, api: ApiApplication) -> list[Ro
         *HomePages(context, calls).routes(),
         *DonationPages(context, calls, records).routes(),
         *WebhookPages(context, calls).routes(),
+        *FormPages(context, calls, records).routes(),
         *records.routes(without_page=(DONATIONS,)),
     ]

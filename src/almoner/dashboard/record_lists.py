@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from almoner.dashboard.domain import Column, Filter, RecordList
+from almoner.dashboard.domain import Column, Filter, FormField, RecordAction, RecordForm, RecordList
 
 _ID: Final = Column("ID", "id", "id")
 _CREATED: Final = Column("Created", "createdAt", "moment")
@@ -10,6 +10,23 @@ _STATUS: Final = Column("Status", "status", "status")
 _FROM: Final = Filter("From", "startDate", "day")
 _UNTIL: Final = Filter("Before", "endDate", "day")
 _SEARCH: Final = Filter("Name", "query")
+_RUNNING: Final = frozenset({"pending", "pending_validation_request", "live"})
+_LANGUAGES: Final = (
+    ("", "Not chosen"),
+    ("ar", "Arabic"),
+    ("de", "German"),
+    ("en", "English"),
+    ("es", "Spanish"),
+    ("fr", "French"),
+    ("he", "Hebrew"),
+    ("it", "Italian"),
+    ("ja", "Japanese"),
+    ("nl", "Dutch"),
+    ("pl", "Polish"),
+    ("pt-BR", "Portuguese (Brazil)"),
+    ("uk", "Ukrainian"),
+)
+_FIND_ID: Final = "Search for the nonprofit at the top of the page, and copy the ID from its page."
 
 
 def _status(*choices: str) -> Filter:
@@ -42,6 +59,18 @@ DONATIONS: Final = RecordList(
         Filter("Donation session's ID", "sessionId"),
         Filter("Donation request's ID", "donationRequestId"),
     ),
+    actions=(
+        RecordAction(
+            "Cancel donation",
+            "cancel",
+            "donations:write",
+            "You have not been asked to pay this donation yet. Once it is cancelled, you will not be asked, and the "
+            "nonprofit does not receive it.",
+            "The donation was cancelled.",
+            frozenset({"ACTIVE"}),
+            fresh=True,
+        ),
+    ),
 )
 SESSIONS: Final = RecordList(
     "Donation sessions",
@@ -58,6 +87,18 @@ SESSIONS: Final = RecordList(
         _CREATED,
         Column("Expires", "expiresAt", "moment"),
         _ID,
+    ),
+    form=RecordForm(
+        "Create donation session",
+        "You get the address of a hosted page for one donation. It is open for a day.",
+        "The session was created. Send its address (URL) to the donor.",
+        "donation_sessions:write",
+        (
+            FormField("Nonprofit's ID", "organisationId", _FIND_ID, required=True),
+            FormField("Currency", "currency", "Three letters, for example USD. Empty: the nonprofit's own."),
+            FormField("Language", "language", choices=_LANGUAGES),
+            FormField("Where the donor goes afterwards", "successUrl", "An https address of yours, or empty."),
+        ),
     ),
 )
 REQUESTS_TO_PAY: Final = RecordList(
@@ -152,6 +193,20 @@ VALIDATION_REQUESTS: Final = RecordList(
     "A validation request asks whether a nonprofit exists in its register.",
     (Column("Name", "name"), Column("Registry", "registryName"), Column("Number", "registryId"), _CREATED, _ID),
     (_status("pending", "accepted", "rejected"), _SEARCH, _FROM, _UNTIL),
+    form=RecordForm(
+        "Ask for a validation",
+        "The register is asked for the number, and the name is compared. What is not certain is reviewed by a person.",
+        "The validation request was created.",
+        "validation_requests:write",
+        (
+            FormField("Name", "name", "As the register has it.", required=True),
+            FormField("Country", "countryCode", "Three letters, for example USA.", required=True),
+            FormField("Registry", "registryName", "For example, IRS.", required=True),
+            FormField("Number in the registry", "registryId", required=True),
+            FormField("Website", "website", "For example, https://example.org", required=True),
+            FormField("Email", "email"),
+        ),
+    ),
 )
 INVITES: Final = RecordList(
     "Invites",
@@ -163,6 +218,17 @@ INVITES: Final = RecordList(
     "validationinvite",
     "An invite is a link to the hosted application form for one nonprofit.",
     (_STATUS, Column("Language", "language"), _CREATED, Column("Expires", "expiresAt", "moment"), _ID),
+    form=RecordForm(
+        "Invite a nonprofit",
+        "You get the address of the hosted application form, for one nonprofit. Almoner sends it to nobody.",
+        "The invite was created. Send its address (URL) to the nonprofit.",
+        "validation_invites:write",
+        (
+            FormField("Language", "language", choices=_LANGUAGES),
+            FormField("Configuration's ID", "hostedConfigId", "Which questions and checks; empty: the usual ones."),
+            FormField("Where the applicant goes afterwards", "redirectUrl", "An https address of yours, or empty."),
+        ),
+    ),
 )
 AGENTS: Final = RecordList(
     "Agent verifications",
@@ -180,6 +246,20 @@ AGENTS: Final = RecordList(
         _FROM,
         _UNTIL,
     ),
+    form=RecordForm(
+        "Verify an agent",
+        "The person is asked by email to confirm the address, and the nonprofit whether they represent it.",
+        "The agent verification was created.",
+        "agent_verifications:write",
+        (
+            FormField("First name", "firstName", required=True),
+            FormField("Last name", "lastName", required=True),
+            FormField("Email", "email", required=True),
+            FormField("Nonprofit's ID", "organisationId", _FIND_ID),
+            FormField("Title", "title", "For example, Treasurer."),
+            FormField("Language", "language", choices=_LANGUAGES),
+        ),
+    ),
 )
 MONITORING: Final = RecordList(
     "Monitoring",
@@ -192,6 +272,23 @@ MONITORING: Final = RecordList(
     "A monitoring subscription tells you when the record of a nonprofit changes.",
     (Column("Nonprofit", "organisationId", "organisation"), _STATUS, _CREATED, _ID),
     (_status("pending", "pending_validation_request", "validation_request_failed", "live", "cancelled"), _SEARCH),
+    form=RecordForm(
+        "Monitor a nonprofit",
+        "You are told by event when its register or a sanctions list says something new about it.",
+        "The nonprofit is monitored.",
+        "monitoring_subscriptions:write",
+        (FormField("Nonprofit's ID", "organisationId", _FIND_ID, required=True),),
+    ),
+    actions=(
+        RecordAction(
+            "Stop monitoring",
+            "cancel",
+            "monitoring_subscriptions:write",
+            "You are no longer told of changes. This cannot be undone; you can monitor the nonprofit anew.",
+            "The monitoring has ended.",
+            _RUNNING,
+        ),
+    ),
 )
 ELIGIBILITY: Final = RecordList(
     "Eligibility",
@@ -216,6 +313,23 @@ ELIGIBILITY: Final = RecordList(
         _FROM,
         _UNTIL,
     ),
+    form=RecordForm(
+        "Follow eligibility",
+        "You are told by event whether the nonprofit meets your criteria, now and whenever that changes.",
+        "The eligibility subscription was created.",
+        "eligibility_subscriptions:write",
+        (FormField("Nonprofit's ID", "organisationId", _FIND_ID, required=True),),
+    ),
+    actions=(
+        RecordAction(
+            "Cancel subscription",
+            "cancel",
+            "eligibility_subscriptions:write",
+            "You are no longer told whether the nonprofit is eligible. This cannot be undone.",
+            "The subscription was cancelled.",
+            _RUNNING,
+        ),
+    ),
 )
 EVENTS: Final = RecordList(
     "Events",
@@ -228,6 +342,15 @@ EVENTS: Final = RecordList(
     "Every change of your records is an event. Webhooks deliver them to your server.",
     (Column("Type", "eventType"), Column("Sequence", "sequence"), _CREATED, _ID),
     (Filter("Type", "type"), _FROM, _UNTIL),
+    actions=(
+        RecordAction(
+            "Send again",
+            "resend",
+            "webhooks:write",
+            "The event is sent again to all your webhook endpoints that receive its type.",
+            "The event is on its way.",
+        ),
+    ),
 )
 
 LISTS: Final = (

@@ -12,7 +12,16 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, partner_of
 from almoner.access.people.domain import Role
 from almoner.dashboard import store
-from almoner.dashboard.domain import EXPORTERS, PERSONAL, Column, RecordList, has_scope, readable, roles_with
+from almoner.dashboard.domain import (
+    EXPORTERS,
+    PERSONAL,
+    Column,
+    RecordAction,
+    RecordList,
+    has_scope,
+    readable,
+    roles_with,
+)
 from almoner.dashboard.facts import sections_of, value_at
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS, ORGANISATIONS
@@ -57,7 +66,7 @@ class RecordPages:
     def __init__(self, context: PageContext, calls: MemberCalls, lists: Sequence[RecordList]) -> None:
         self._context = context
         self._calls = calls
-        self._lists = lists
+        self.lists = tuple(lists)
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
         """Starlette routes; files before pages, whose addresses would match them.
@@ -65,7 +74,7 @@ class RecordPages:
         ``without_page``: lists whose records have pages of their own.
         """
         made: list[Route] = []
-        for one in self._lists:
+        for one in self.lists:
             readers = roles_with(one.scope)
             exporters = EXPORTERS[one.area] & readers
             made += [
@@ -131,6 +140,7 @@ class RecordPages:
             prev=_link(address, given, page.prev),
             first=address if given or cursor else None,
             export=f"{address}.csv?{urlencode(given)}".rstrip("?") if self._may_export(visitor, declared) else None,
+            creatable=declared.form is not None and has_scope(visitor.person.roles, declared.form.scope),
             masked=declared is DONATIONS and not has_scope(visitor.person.roles, PERSONAL),
             problems=problems,
         )
@@ -168,6 +178,8 @@ class RecordPages:
             declared=declared,
             record=record,
             title=next((record[one] for one in _TITLES if record.get(one)), declared.singular),
+            told=_told(visitor, declared),
+            actions=_offered_actions(visitor, declared, record),
             sections=sections_of(record, visitor.place.home, names),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,
@@ -220,6 +232,24 @@ class RecordPages:
         if shown:
             async with self._context.db.write() as tx:
                 await store.insert_views(tx, partner_of(visitor), visitor.person.id, shown)
+
+
+def _offered_actions(visitor: Visitor, declared: RecordList, record: Record) -> list[RecordAction]:
+    """What the visitor may do to the record as it is."""
+    return [
+        action
+        for action in declared.actions
+        if has_scope(visitor.person.roles, action.scope)
+        and (not action.statuses or record.get("status") in action.statuses)
+    ]
+
+
+def _told(visitor: Visitor, declared: RecordList) -> str:
+    """What has just been done, after the form or the action that led here."""
+    name = visitor.query.get("told", "")
+    if name == "created" and declared.form is not None:
+        return declared.form.done
+    return next((action.done for action in declared.actions if action.path == name), "")
 
 
 def _typed(visitor: Visitor, declared: RecordList) -> list[tuple[str, str]]:

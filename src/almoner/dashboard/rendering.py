@@ -1,6 +1,7 @@
 """How the dashboard's pages are rendered: in the frame of who is signed in, with words for statuses and moments."""
 
 from datetime import datetime
+from secrets import token_urlsafe
 from typing import Any
 
 from starlette.responses import Response
@@ -20,3 +21,8 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         parsed=datetime.fromisoformat,
         **facts,
     )
+
+
+def new_form_key() -> str:
+    """An idempotency key for one form: it acts once, however often it is sent."""
+    return token_urlsafe(16)

@@ -1,0 +1,97 @@
+"""Pages that make a record, or do something to one: each says what will happen before it does."""
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
+from almoner.dashboard.domain import RecordAction, RecordForm, RecordList, roles_with
+from almoner.dashboard.member_calls import CallRefused, MemberCalls
+from almoner.dashboard.record_pages import RecordPages
+from almoner.dashboard.rendering import new_form_key, render_page
+
+
+class FormPages:
+    """The pages of the forms and actions that lists declare."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+
+    def routes(self) -> list[Route]:
+        """Starlette routes; they come before those of records, whose addresses would match them."""
+        made: list[Route] = []
+        for one in self._records.lists:
+            if one.form is not None:
+                roles = sorted(roles_with(one.form.scope) & roles_with(one.scope))
+                made.append(self._context.route(f"{one.path}/new", self._creator(one, one.form), *roles))
+            for action in one.actions:
+                roles = sorted(roles_with(action.scope) & roles_with(one.scope))
+                path = f"{one.path}/{{id}}/{action.path}"
+                made.append(self._context.route(path, self._actor(one, action), *roles, fresh=action.fresh))
+        return made
+
+    def _creator(self, declared: RecordList, form: RecordForm) -> VisitorHandler:
+        async def create(visitor: Visitor) -> Response:
+            typed = {field.member: visitor.form_value(field.member).strip() for field in form.fields}
+            problems: dict[str, str] = {}
+            if visitor.form:
+                body = {member: value for member, value in typed.items() if value}
+                try:
+                    made = await self._calls.post(visitor, declared.call, body, key=_form_key(visitor))
+                    return redirect_to(f"{visitor.place.home}{declared.path}/{made['id']}?told=created")
+                except CallRefused as refused:
+                    problems = _form_problems(refused, form)
+            return render_page(
+                self._context,
+                visitor,
+                "record_new.html",
+                status=422 if problems else 200,
+                declared=declared,
+                typed=typed,
+                form_key=new_form_key(),
+                problems=problems,
+            )
+
+        return create
+
+    def _actor(self, declared: RecordList, action: RecordAction) -> VisitorHandler:
+        async def act(visitor: Visitor) -> Response:
+            record = await self._records.get_record(visitor, declared)
+            problem = ""
+            if visitor.form:
+                path = f"{declared.call}/{record['id']}/{action.path}"
+                try:
+                    await self._calls.post(visitor, path, key=_form_key(visitor))
+                    return redirect_to(f"{visitor.place.home}{declared.path}/{record['id']}?told={action.path}")
+                except CallRefused as refused:
+                    problem = f"Nothing was changed: {'; '.join(refused.reasons)}."
+            return render_page(
+                self._context,
+                visitor,
+                "record_action.html",
+                status=422 if problem else 200,
+                declared=declared,
+                record=record,
+                action=action,
+                problem=problem,
+                form_key=new_form_key(),
+            )
+
+        return act
+
+
+def _form_key(visitor: Visitor) -> str | None:
+    return visitor.form_value("form_key")[:100] or None
+
+
+def _form_problems(refused: CallRefused, form: RecordForm) -> dict[str, str]:
+    """The sentences of a refused form under its fields; what is about none stands under the first."""
+    labels = {field.member: field.label for field in form.fields}
+    found: dict[str, str] = {}
+    for reason in refused.reasons:
+        name, _, rest = reason.removeprefix("body.").partition(" ")
+        field = name if name in labels else next(iter(labels))
+        sentence = f"{labels[name]} {rest}." if name in labels else f"{reason}."
+        found[field] = f"{found[field]} {sentence}" if field in found else sentence
+    return found
