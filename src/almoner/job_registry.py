@@ -1,9 +1,9 @@
 """What every slice does in the background, collected: jobs, sweeps and reactions to events."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from almoner.access.accounts import jobs as accounts_jobs
@@ -57,15 +57,16 @@ from almoner.nonprofits.registers.jobs import RegisterRefreshContext
 from almoner.platform import idempotency
 from almoner.platform.audit import heads as audit_heads
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events import event_blocks, outbox
+from almoner.platform.events import jobs as events_jobs
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http import upload_intake
-from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, Schedule
+from almoner.platform.jobs.background_tasks import BackgroundTasks, join_tasks
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import MailTransport
 from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import Mailer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
 from almoner.screening.screenings.service import Screener
@@ -92,42 +93,9 @@ from almoner.validation.ongoing.monitoring import jobs as monitoring_jobs
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import jobs as requests_jobs
 from almoner.webhooks.deliveries import jobs as deliveries_jobs
+from almoner.webhooks.deliveries.jobs import DeliveryWorker
 
 Compared = TypeVar("Compared")
-
-PURGE_SCHEDULES = (
-    Schedule(
-        "idempotency.purge", idempotency.next_purge_at, idempotency.purge_expired_answers, every=timedelta(hours=1)
-    ),
-    Schedule("event_blocks.build", event_blocks.next_build_at, event_blocks.build_blocks),
-    Schedule("outbox.purge", outbox.next_purge_at, outbox.purge_expired_events, every=timedelta(days=1)),
-    *upload_intake.schedules,
-)
-
-SCHEDULES = (
-    *sessions_jobs.schedules,
-    *donations_jobs.schedules,
-    *donation_requests_jobs.schedules,
-    *card_testing_jobs.schedules,
-    *credentials_jobs.schedules,
-    *sign_ins_jobs.schedules,
-    *verifications_jobs.schedules,
-    *organisation_confirmations_jobs.schedules,
-    *settlements_jobs.schedules,
-    *suspense_jobs.schedules,
-    *disputes_jobs.schedules,
-    *deliveries_jobs.schedules,
-    *dashboard_jobs.schedules,
-    *documents_jobs.schedules,
-    *invites_jobs.schedules,
-    *matches_jobs.schedules,
-    *submissions_jobs.schedules,
-    *appeals_jobs.schedules,
-    *form_jobs.schedules,
-    *selfcheck.schedules,
-    *PURGE_SCHEDULES,
-)
-"""Sweeps that need nothing of the deployment."""
 
 
 async def find_organisation_contact(tx: Tx, organisation_id: UUID) -> Contact | None:
@@ -144,35 +112,6 @@ PARTNERS_BY_ORGANISATION = (
     eligibility.partners_following,
 )
 """ScreenedSubject says which partners follow an organisation."""
-
-REACTIONS = (
-    *deliveries_jobs.reactions,
-    *receipts_jobs.reactions,
-    *claims_jobs.reactions,
-    *verifications_jobs.reactions,
-    *organisation_confirmations_jobs.reactions,
-    *account_notices_jobs.reactions,
-    *disbursements_jobs.reactions,
-    *refund_notices_jobs.reactions,
-    *transfer_notices_jobs.reactions,
-    *disputes_jobs.reactions,
-    *reassignments_jobs.reactions,
-    *reassignment_notices_jobs.reactions,
-    *organisations_jobs.reactions(PARTNERS_BY_ORGANISATION),
-    *registers_jobs.reactions,
-    *requests_jobs.reactions,
-    *agents_jobs.reactions,
-    *matches_jobs.reactions,
-    *watchlists_jobs.reactions,
-    *monitoring_jobs.reactions,
-    *eligibility_jobs.reactions,
-    *submissions_jobs.reactions,
-    *appeals_jobs.reactions,
-    *form_jobs.reactions,
-)
-
-
-_LEDGER_HANDLERS: Final = {**donation_requests_jobs.handlers, **claims_jobs.handlers}
 
 
 class WatchlistScreening:
@@ -201,102 +140,158 @@ class WatchlistScreening:
         ]
 
 
-def build_background_tasks(
-    db: Database,
-    outbound: OutboundClient,
-    provider: PaymentProvider | None,
-    reports: PayoutReportSource | None,
-    looks: RefundStatusReader | None,
-    transport: MailTransport,
-    catalogues: TranslationCatalogues,
-    figures: CardTestingLimits,
-    rules: DisbursementRules,
-    telemetry: Telemetry,
-    heads: Path,
-    registers: RegisterRefreshContext,
-    watchlists: WatchlistRefreshContext,
-    name_agreement: float,
-    hosts: MailHosts,
-    blobs: BlobStore,
-    scanner: MalwareScanner | None,
-    screener: Screener,
-    pay_to: Mapping[str, BankDetails],
-    stored: RetentionPeriods,
-) -> BackgroundTasks:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundParts:
+    """What the background work of the slices needs of the deployment.
+
+    ``provider``: with what it tells by itself of payouts and refunds; None where no payments are taken.
+    ``audit_heads``: the folder of signed heads. ``name_agreement``: how well names have to agree, 0 to 1.
+    ``pay_to``: our own bank accounts by currency. ``retention``: how long what decisions rest on is kept.
+    """
+
+    db: Database
+    outbound: OutboundClient
+    provider: PaymentProvider | None
+    payout_reports: PayoutReportSource | None
+    refund_statuses: RefundStatusReader | None
+    mail_transport: MailTransport
+    catalogues: TranslationCatalogues
+    card_testing_limits: CardTestingLimits
+    disbursement_rules: DisbursementRules
+    telemetry: Telemetry
+    audit_heads: Path
+    registers: RegisterRefreshContext
+    watchlists: WatchlistRefreshContext
+    name_agreement: float
+    mail_hosts: MailHosts
+    blobs: BlobStore
+    scanner: MalwareScanner | None
+    screener: Screener
+    pay_to: Mapping[str, BankDetails]
+    retention: RetentionPeriods
+
+    def mailer(self, folder: Path) -> Mailer:
+        """For a slice with these templates."""
+        return Mailer(MailRenderer(self.db.deployment, folder, self.catalogues), self.mail_transport)
+
+
+def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
     """What every slice does in the background."""
-    handlers = {**deliveries_jobs.handlers(db, outbound), **selfcheck.handlers(CHECKS, telemetry)}
-    handlers |= {**_LEDGER_HANDLERS, **disbursements_jobs.handlers(rules, telemetry)}
-    handlers |= {**reassignments_jobs.handlers(rules), **disputes_jobs.recovery_handlers(rules)}
-    handlers |= _mail_handlers(db, transport, catalogues, hosts, screener, pay_to)
-    handlers |= {**sign_ins_jobs.handlers, **organisations_jobs.handlers(PARTNERS_BY_ORGANISATION)}
-    handlers |= {**registers_jobs.handlers(registers), **watchlists_jobs.handlers(watchlists)}
-    handlers |= {**documents_jobs.handlers(blobs, scanner), **matches_jobs.handlers(screener)}
-    handlers |= verifications_jobs.handlers(WatchlistScreening(screener), payee_bank_accounts.first_approved_account)
-    handlers |= {**requests_jobs.handlers(name_agreement), **monitoring_jobs.handlers(screener)}
-    handlers |= {**eligibility_jobs.handlers, **submissions_jobs.handlers, **appeals_jobs.handlers}
-    if provider is not None:
-        handlers |= _payment_handlers(provider, looks, figures, rules)
-    if reports is not None:
-        handlers |= settlements_jobs.handlers(reports)
-    return BackgroundTasks(
-        handlers,
-        reactions=REACTIONS,
-        schedules=(
-            *SCHEDULES,
-            *disbursements_jobs.schedules(sandbox=db.deployment.sandbox),
-            *registers_jobs.schedules(registers.plan),
-            *watchlists_jobs.schedules(watchlists.plan),
-            *audit_heads.schedules(heads),
-            *_retention_schedules(stored),
-            *(() if reports is None else settlements_jobs.report_schedules(reports)),
-        ),
-        limits={**registers_jobs.LIMITS, **watchlists_jobs.LIMITS, **documents_jobs.LIMITS, **settlements_jobs.LIMITS},
+    return join_tasks([*_platform_tasks(parts), *_slice_tasks(parts), *_mail_tasks(parts), *_provider_tasks(parts)])
+
+
+def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    return [
+        idempotency.tasks.collected,
+        events_jobs.tasks.collected,
+        upload_intake.tasks.collected,
+        audit_heads.tasks.collected,
+        audit_heads.export_tasks.using(parts.audit_heads),
+        selfcheck.tasks.collected,
+        selfcheck.run_tasks.using(selfcheck.Parts(CHECKS, parts.telemetry)),
+    ]
+
+
+def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    rules = parts.disbursement_rules
+    payout_parts = disbursements_jobs.Parts(rules, parts.telemetry)
+    checking_parts = verifications_jobs.Parts(
+        WatchlistScreening(parts.screener), payee_bank_accounts.first_approved_account
     )
+    return [
+        credentials_jobs.tasks.collected,
+        sign_ins_jobs.tasks.collected,
+        organisations_jobs.tasks.using(PARTNERS_BY_ORGANISATION),
+        registers_jobs.tasks.collected,
+        registers_jobs.refresh_tasks.using(parts.registers),
+        watchlists_jobs.tasks.collected,
+        watchlists_jobs.refresh_tasks.using(parts.watchlists),
+        sessions_jobs.tasks.collected,
+        donations_jobs.tasks.collected,
+        donation_requests_jobs.tasks.collected,
+        suspense_jobs.tasks.collected,
+        settlements_jobs.tasks.collected,
+        disputes_jobs.tasks.collected,
+        disputes_jobs.recovery_tasks.using(rules),
+        reassignments_jobs.tasks.collected,
+        reassignments_jobs.rules_tasks.using(rules),
+        claims_jobs.tasks.collected,
+        verifications_jobs.tasks.collected,
+        verifications_jobs.checking_tasks.using(checking_parts),
+        disbursements_jobs.tasks.collected,
+        disbursements_jobs.payout_tasks.using(payout_parts),
+        *([disbursements_jobs.sandbox_tasks.collected] if parts.db.deployment.sandbox else []),
+        requests_jobs.tasks.collected,
+        requests_jobs.evaluation_tasks.using(parts.name_agreement),
+        agents_jobs.tasks.collected,
+        agents_jobs.retention_tasks.using(parts.retention),
+        documents_jobs.nightly_tasks.collected,
+        documents_jobs.tasks.using(parts.blobs),
+        documents_jobs.scan_tasks.using(documents_jobs.Scanning(parts.blobs, parts.scanner)),
+        submission_documents_jobs.tasks.using(parts.retention),
+        submissions_jobs.tasks.collected,
+        appeals_jobs.tasks.collected,
+        invites_jobs.tasks.collected,
+        matches_jobs.tasks.collected,
+        matches_jobs.screening_tasks.using(parts.screener),
+        monitoring_jobs.tasks.collected,
+        monitoring_jobs.screening_tasks.using(parts.screener),
+        eligibility_jobs.tasks.collected,
+        deliveries_jobs.tasks.collected,
+        dashboard_jobs.tasks.collected,
+        deliveries_jobs.delivery_tasks.using(DeliveryWorker(parts.db, parts.outbound)),
+    ]
 
 
-def _retention_schedules(stored: RetentionPeriods) -> tuple[Schedule, ...]:
-    """What goes a term after a decision."""
-    return (*agents_jobs.schedules(stored), *submission_documents_jobs.schedules(stored))
+def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    """What writes to people."""
 
+    def mails(folder: Path) -> tuple[MailRenderer, MailTransport]:
+        mailer = parts.mailer(folder)
+        return mailer.mails, mailer.transport
 
-def _payment_handlers(
-    provider: PaymentProvider, looks: RefundStatusReader | None, figures: CardTestingLimits, rules: DisbursementRules
-) -> Mapping[str, Handler]:
-    """What asks the payment provider."""
-    return {
-        **donations_jobs.handlers(provider, figures),
-        **suspense_jobs.handlers(provider),
-        **refunds_jobs.handlers(provider, looks),
-        **disputes_jobs.handlers(provider, rules),
-    }
-
-
-def _mail_handlers(
-    db: Database,
-    transport: MailTransport,
-    catalogues: TranslationCatalogues,
-    hosts: MailHosts,
-    screener: Screener,
-    pay_to: Mapping[str, BankDetails],
-) -> Mapping[str, Handler]:
-    """What is done by slices that write to people."""
-
-    def mails(folder: Path) -> MailRenderer:
-        return MailRenderer(db.deployment, folder, catalogues)
-
-    return {
-        **receipts_jobs.handlers(mails(receipts.MAILS), transport),
-        **refund_notices_jobs.handlers(mails(refund_notices.MAILS), transport),
-        **transfer_notices_jobs.handlers(mails(transfer_notices.MAILS), transport, pay_to),
-        **reassignment_notices_jobs.handlers(mails(reassignment_notices.MAILS), transport),
-        **donor_statements_jobs.handlers(mails(donor_statements.MAILS), transport),
-        **organisation_confirmations_jobs.handlers(
-            mails(organisation_confirmations.MAILS), transport, find_organisation_contact
+    confirmation_parts = organisation_confirmations_jobs.Parts(
+        parts.mailer(organisation_confirmations.MAILS), find_organisation_contact
+    )
+    agent_parts = agents_jobs.Parts(parts.mailer(agents.MAILS), parts.mail_hosts, parts.screener)
+    return [
+        security_emails_jobs.tasks.using(parts.mailer(security_emails.MAILS)),
+        accounts_jobs.tasks.using(parts.mailer(accounts.MAILS)),
+        card_testing_jobs.tasks.collected,
+        card_testing_jobs.mail_tasks.using(parts.mailer(card_testing_jobs.MAILS)),
+        organisation_confirmations_jobs.tasks.collected,
+        organisation_confirmations_jobs.mail_tasks.using(confirmation_parts),
+        agents_jobs.review_tasks.using(agent_parts),
+        form_jobs.tasks.collected,
+        form_jobs.mail_tasks.using(parts.mailer(application_form.MAILS)),
+        BackgroundTasks(receipts_jobs.handlers(*mails(receipts.MAILS)), receipts_jobs.reactions),
+        BackgroundTasks(donor_statements_jobs.handlers(*mails(donor_statements.MAILS))),
+        BackgroundTasks(refund_notices_jobs.handlers(*mails(refund_notices.MAILS)), refund_notices_jobs.reactions),
+        BackgroundTasks(
+            transfer_notices_jobs.handlers(*mails(transfer_notices.MAILS), parts.pay_to),
+            transfer_notices_jobs.reactions,
         ),
-        **account_notices_jobs.handlers(mails(account_notices.MAILS), transport, find_organisation_contact),
-        **security_emails_jobs.handlers(mails(security_emails.MAILS), transport),
-        **accounts_jobs.handlers(mails(accounts.MAILS), transport),
-        **card_testing_jobs.handlers(mails(card_testing_jobs.MAILS), transport),
-        **agents_jobs.handlers(mails(agents.MAILS), transport, hosts, screener),
-        **form_jobs.handlers(mails(application_form.MAILS), transport),
-    }
+        BackgroundTasks(
+            reassignment_notices_jobs.handlers(*mails(reassignment_notices.MAILS)), reassignment_notices_jobs.reactions
+        ),
+        BackgroundTasks(
+            account_notices_jobs.handlers(*mails(account_notices.MAILS), find_organisation_contact),
+            account_notices_jobs.reactions,
+        ),
+    ]
+
+
+def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
+    """What asks the payment provider."""
+    provider = parts.provider
+    if provider is None:
+        return []
+    reports, statuses = parts.payout_reports, parts.refund_statuses
+    return [
+        donations_jobs.provider_tasks.using(donations_jobs.Parts(provider, parts.card_testing_limits)),
+        suspense_jobs.provider_tasks.using(provider),
+        refunds_jobs.tasks.using(provider),
+        disputes_jobs.provider_tasks.using(disputes_jobs.Parts(provider, parts.disbursement_rules)),
+        *([] if statuses is None else [refunds_jobs.status_tasks.using(statuses)]),
+        *([] if reports is None else [settlements_jobs.report_tasks.using(reports)]),
+    ]

@@ -47,7 +47,7 @@ from almoner.giving.donor_statements.pages import StatementPages
 from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import DonationStatusPages
-from almoner.job_registry import build_background_tasks
+from almoner.job_registry import BackgroundParts, build_background_tasks
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
@@ -374,26 +374,30 @@ def _build_background_tasks(
     blobs: BlobStore,
 ) -> BackgroundTasks:
     return build_background_tasks(
-        db,
-        outbound,
-        provider,
-        None if provider is None else provider.payout_reports(),
-        None if provider is None else provider.refund_status_reader(),
-        build_mail_transport(settings, db),
-        catalogues,
-        _card_testing_limits(settings),
-        DisbursementRules(settings.disbursement_min_donations),
-        telemetry,
-        settings.audit_heads_folder,
-        build_register_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
-        build_watchlist_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
-        settings.name_match_threshold or CERTAIN_SCORE,
-        SandboxMailHosts() if settings.sandbox else LazyMailHosts(),
-        blobs,
-        _scanner(settings),
-        Screener(),
-        own_bank_accounts(settings),
-        RetentionPeriods(timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)),
+        BackgroundParts(
+            db=db,
+            outbound=outbound,
+            provider=provider,
+            payout_reports=None if provider is None else provider.payout_reports(),
+            refund_statuses=None if provider is None else provider.refund_status_reader(),
+            mail_transport=build_mail_transport(settings, db),
+            catalogues=catalogues,
+            card_testing_limits=_card_testing_limits(settings),
+            disbursement_rules=DisbursementRules(settings.disbursement_min_donations),
+            telemetry=telemetry,
+            audit_heads=settings.audit_heads_folder,
+            registers=build_register_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
+            watchlists=build_watchlist_refresh_context(settings, db.deployment.receivers, outbound, telemetry),
+            name_agreement=settings.name_match_threshold or CERTAIN_SCORE,
+            mail_hosts=SandboxMailHosts() if settings.sandbox else LazyMailHosts(),
+            blobs=blobs,
+            scanner=_scanner(settings),
+            screener=Screener(),
+            pay_to=own_bank_accounts(settings),
+            retention=RetentionPeriods(
+                timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)
+            ),
+        )
     )
 
 

@@ -15,7 +15,6 @@ from almoner.giving.accounting.disputes.domain import DisputeError, DisputeOutco
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.kit.money import Money
-from almoner.platform.jobs import queue
 from tests.support import books, factories
 from tests.support import giving as donors
 from tests.support import payouts as support
@@ -285,10 +284,10 @@ async def test_what_is_left_of_a_returned_gift_is_collected_once_its_loss_is_tak
     giving.provider.open_dispute(payment, service.clock.now(), 1500)
     giving.provider.decide_dispute(payment, DisputeStatus.LOST)
     await giving.notify(payment, "dispute.lost")
-    gift_id = str(support.uuid_of(service, "donation", one["id"]))
+    gift_id = support.uuid_of(service, "donation", one["id"])
     async with service.db.write() as tx:  # the job comes late: buckets are filled before it
         later = tx.now + timedelta(minutes=1)
-        await queue.enqueue_job(tx, disputes_jobs.RECOVER, {"donation": gift_id}, due=later, unique=gift_id)
+        await disputes_jobs.RECOVER.enqueue(tx, disputes_jobs.RecoverLoss(gift_id), due=later, unique=str(gift_id))
     (sent,) = await payouts(api)
     await support.came_back(service, sent)
     await support.release(service, nonprofit)

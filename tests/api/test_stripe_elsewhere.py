@@ -18,7 +18,7 @@ from tests.support.payouts import release, verified
 from tests.support.service import Service
 from tests.support.stripe_giving import AtStripe, serving_at_stripe
 
-JOB = Job(0, FETCH, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None)
+JOB = FETCH.decode(Job(0, FETCH.name, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None))
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ async def test_m7_a_month_with_faults_of_every_kind_all_found_none_invented(
                 stripe.account.pay_out(currency)
         if day < DAYS - 1:
             stripe.service.clock.advance(timedelta(days=1))
-    job = Job(0, FETCH, {}, attempt=1, failures=0, due_at=stripe.service.clock.now(), lane=None)
+    job = FETCH.decode(Job(0, FETCH.name, {}, attempt=1, failures=0, due_at=stripe.service.clock.now(), lane=None))
     for _ in range(2):
         assert await fetch_reports(stripe.provider.payout_reports(), JobContext(stripe.service.db), job) == JobDone()
     async with stripe.service.db.read() as tx:

@@ -158,7 +158,7 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     async with service.db.read() as tx:
         payload = await tx.fetchval("select payload from job where kind = 'refunds.look' and unique_key = $1", made.id)
     assert payload is not None
-    job = Job(0, "refunds.look", payload, attempt=1, failures=0, due_at=service.clock.now(), lane=None)
+    job = refunds.REFRESH.decode(Job(0, "refunds.look", payload, 1, 0, service.clock.now(), None))
     assert isinstance(await refresh_refund(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
         await refunds.record_sent(tx, refund.id, made.id)  # its answer said that it is pending

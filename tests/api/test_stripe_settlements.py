@@ -17,7 +17,7 @@ from tests.support.giving import gift
 from tests.support.service import Service
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
-JOB = Job(0, FETCH, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None)
+JOB = FETCH.decode(Job(0, FETCH.name, {}, attempt=1, failures=0, due_at=datetime(2026, 1, 1, tzinfo=UTC), lane=None))
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ async def test_a_lost_answer_is_asked_for_again(stripe: Stripe, partner: Client)
 
 
 async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe, partner: Client) -> None:
-    (schedule,) = settlements_jobs.report_schedules(stripe.provider.payout_reports())
+    (schedule,) = settlements_jobs.report_tasks.using(stripe.provider.payout_reports()).schedules
     db = stripe.service.db
     async with db.read() as tx:
         assert await schedule.due_at(tx) is None
@@ -201,4 +201,4 @@ async def test_stripe_is_asked_every_hour_once_there_are_payments(stripe: Stripe
             assert await schedule.due_at(tx) == tx.now + settlements.FETCH_INTERVAL
         stripe.service.clock.advance(settlements.FETCH_INTERVAL)
     async with db.read() as tx:
-        assert await tx.fetchval("select count(*) from job where kind = $1", FETCH) == 2
+        assert await tx.fetchval("select count(*) from job where kind = $1", FETCH.name) == 2

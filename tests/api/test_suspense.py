@@ -214,7 +214,7 @@ async def test_m6_a_refund_that_the_provider_refuses_waits_for_a_person(giving: 
     async with giving.service.db.read() as tx:
         dead = await tx.fetchval(
             "select last_error from job where kind = $1 and payload->>'held' = $2 and dead_at is not null",
-            suspense.REFUND,
+            suspense.REFUND.name,
             str(found.id),
         )
     assert dead == "less was paid, or it was refunded already"

@@ -75,13 +75,13 @@ class Place:
         """How many jobs wait that no worker has begun."""
         async with self.services.db.read() as tx:
             return int(
-                await tx.fetchval("select count(*) from job where kind = $1 and attempt = 0", documents_jobs.SWEEP)
+                await tx.fetchval("select count(*) from job where kind = $1 and attempt = 0", documents_jobs.SWEEP.name)
             )
 
     async def work(self) -> None:
         """Sweep what no row knows, at a time when all lies there for long, and do all that is due."""
         async with self.services.db.write() as tx:
-            await queue.enqueue_job(tx, documents_jobs.SWEEP, {})
+            await documents_jobs.SWEEP.enqueue(tx, queue.Nothing())
         await self.services.background.drain()
 
     def files(self) -> set[str]:

@@ -13,7 +13,7 @@ from almoner.giving.checkout.donations.domain import CheckoutState
 from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks
+from almoner.platform.jobs.background_tasks import join_tasks
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
@@ -54,9 +54,8 @@ async def recover(giving: Giving, simulator: Till, by: str) -> None:
     """By a job, or by the donor's next attempt; both wait for the lease to run out."""
     giving.service.clock.advance_wall(seconds=61)
     if by == "job":
-        duties = BackgroundTasks(
-            handlers=donations_jobs.handlers(simulator.provider), schedules=donations_jobs.schedules
-        )
+        asking = donations_jobs.provider_tasks.using(donations_jobs.Parts(simulator.provider))
+        duties = join_tasks([donations_jobs.tasks, asking])
         await BackgroundWorker(giving.service.db, duties, giving.service.services.telemetry).drain()
     assert (await giving.begin()).url is not None
 

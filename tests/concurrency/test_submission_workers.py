@@ -153,7 +153,7 @@ async def test_what_the_partner_cancels_ends_before_or_after_its_request(
     await answered(service, api, made, "processed" if request_passes else "failed")
 
 
-@pytest.mark.parametrize("last", [monitoring.EVALUATE, eligibility.EVALUATE])
+@pytest.mark.parametrize("last", [monitoring.EVALUATE.name, eligibility.EVALUATE.name])
 async def test_a_check_that_fails_with_its_request_may_do_so_last(service: Service, api: Client, last: str) -> None:
     made = await applied(
         api, registryId=f"91-111{len(last):04}", organisationName="Last Of All", firstName="test_accept"

@@ -14,6 +14,7 @@ from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Answer, Job, JobDropped, JobRetry
 from almoner.platform.outbound.mail import MailDelayed
 from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import Mailer
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
@@ -159,12 +160,12 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
     async with service.db.write() as tx:
         await accounts.request_sign_in_urls(tx, ada.person.email)
         payload = await tx.fetchval(
-            "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES
+            "select payload from job where kind = $1 order by id desc limit 1", accounts.SEND_ADDRESSES.name
         )
 
     async def send(attempt: int) -> Answer:
-        job = Job(1, accounts.SEND_ADDRESSES, payload, attempt, 0, service.clock.now(), None)
-        return await accounts_jobs.handlers(mails, Nobody())[accounts.SEND_ADDRESSES](JobContext(service.db), job)
+        job = Job(1, accounts.SEND_ADDRESSES.name, payload, attempt, 0, service.clock.now(), None)
+        return await accounts_jobs.tasks.using(Mailer(mails, Nobody())).handlers[job.kind](JobContext(service.db), job)
 
     assert isinstance(await send(1439), JobRetry)
     assert await send(1440) == JobDropped("later")

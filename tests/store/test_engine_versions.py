@@ -8,7 +8,7 @@ import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Job, JobDone
+from almoner.platform.jobs.queue import JobDone
 from almoner.screening.matching.service import ENGINE_VERSION
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreeningMatch
@@ -159,13 +159,14 @@ async def test_many_are_compared_again_by_many_short_jobs(alone: Service, api: C
     for number in range(3):
         await looked(alone, api, organisationId=await factories.nonprofit(alone, name=f"Garden Club {number}"))
     await age(alone)
-    screener, rounds, after = Screener(), 0, str(UUID(int=0))
+    screener, rounds, after = Screener(), 0, UUID(int=0)
     while await engines(alone) != {ENGINE_VERSION}:
-        job = Job(1, matches.RESCREEN_OUTDATED, {"after": after}, 1, 0, alone.db.deployment.clock.now(), None)
         assert isinstance(
-            await matches_jobs.rescreen_outdated_subjects(screener, JobContext(alone.db), job, at_most=1), JobDone
+            await matches_jobs.rescreen_outdated_subjects(screener, JobContext(alone.db), after, at_most=1), JobDone
         )
         async with alone.db.write() as tx:
-            (left,) = await tx.fetch("delete from job where kind = $1 returning payload", matches.RESCREEN_OUTDATED)
-        rounds, after = rounds + 1, left["payload"]["after"]
+            (left,) = await tx.fetch(
+                "delete from job where kind = $1 returning payload", matches.RESCREEN_OUTDATED.name
+            )
+        rounds, after = rounds + 1, UUID(left["payload"]["after"])
     assert rounds == 3

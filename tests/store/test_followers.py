@@ -128,7 +128,8 @@ async def test_nobody_hears_twice_whatever_dies(alone: Service, api: Client, loa
         await killed(alone, made.id)
     async with alone.db.write() as tx:
         assert await organisations.notify_followers_batch(tx, followers, made.id)  # the first batch; then it is killed
-    job = Job(1, organisations.NOTIFY_FOLLOWERS, {"load": str(made.id)}, 1, 0, made.loaded_at, None)
+    kind = organisations.NOTIFY_FOLLOWERS
+    job = kind.decode(Job(1, kind.name, {"load": str(made.id)}, 1, 0, made.loaded_at, None))
     for _ in range(2):
         assert await organisations_jobs.notify_followers_of_load(followers, JobContext(alone.db), job) == JobDone()
     assert sorted(record["registryId"] for record in await told(alone, api)) == ["260001", "260120"]

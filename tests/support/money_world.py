@@ -44,7 +44,7 @@ from almoner.kit.money import Money
 from almoner.platform.database import transactions
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks
+from almoner.platform.jobs.background_tasks import join_tasks
 from almoner.platform.jobs.leases import CallInProgress
 from almoner.screening.screenings.service import Screener
 from tests.support import factories
@@ -103,30 +103,31 @@ class World(Directly, Back, Claiming, Transferring):
     @property
     def background(self) -> BackgroundWorker:
         """Jobs, sweeps and reactions of everything that moves money."""
-        handlers = {
-            **donations_jobs.handlers(self.provider),
-            **suspense_jobs.handlers(self.provider),
-            **disbursements_jobs.handlers(RULES, self.service.services.telemetry),
-            **verifications_jobs.handlers(WatchlistScreening(Screener()), payee_bank_accounts.first_approved_account),
-            **donation_requests_jobs.handlers,
-            **refunds_jobs.handlers(self.provider),
-            **disputes_jobs.handlers(self.provider, RULES),
-            **disputes_jobs.recovery_handlers(RULES),
-            **reassignments_jobs.handlers(RULES),
-            **claims_jobs.handlers,
-        }
-        schedules = (
-            *sessions_jobs.schedules,
-            *donations_jobs.schedules,
-            *settlements_jobs.schedules,
-            *suspense_jobs.schedules,
-            *verifications_jobs.schedules,
-            *donation_requests_jobs.schedules,
-            *disputes_jobs.schedules,
-            *disbursements_jobs.schedules(sandbox=True),
+        accounts = payee_bank_accounts.first_approved_account
+        duties = join_tasks(
+            [
+                sessions_jobs.tasks,
+                donations_jobs.tasks,
+                donations_jobs.provider_tasks.using(donations_jobs.Parts(self.provider)),
+                suspense_jobs.tasks,
+                suspense_jobs.provider_tasks.using(self.provider),
+                settlements_jobs.tasks,
+                disbursements_jobs.tasks,
+                disbursements_jobs.payout_tasks.using(disbursements_jobs.Parts(RULES, self.service.services.telemetry)),
+                disbursements_jobs.sandbox_tasks,
+                verifications_jobs.tasks,
+                verifications_jobs.checking_tasks.using(
+                    verifications_jobs.Parts(WatchlistScreening(Screener()), accounts)
+                ),
+                donation_requests_jobs.tasks,
+                refunds_jobs.tasks.using(self.provider),
+                disputes_jobs.tasks,
+                disputes_jobs.provider_tasks.using(disputes_jobs.Parts(self.provider, RULES)),
+                disputes_jobs.recovery_tasks.using(RULES),
+                reassignments_jobs.rules_tasks.using(RULES),
+                claims_jobs.tasks,
+            ]
         )
-        reactions = (*disbursements_jobs.reactions, *disputes_jobs.reactions, *claims_jobs.reactions)
-        duties = BackgroundTasks(handlers, reactions, schedules)
         return BackgroundWorker(self.db, duties, self.service.services.telemetry)
 
     async def happen(self) -> None:

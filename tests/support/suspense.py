@@ -14,7 +14,7 @@ from almoner.giving.refund_notices import jobs as refund_notices_jobs
 from almoner.giving.refund_notices.service import MAILS
 from almoner.kit.money import Money
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks
+from almoner.platform.jobs.background_tasks import BackgroundTasks, join_tasks
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.support.giving import DAY, Giving, gift
 
@@ -24,14 +24,15 @@ MOMENT = timedelta(seconds=1)
 async def work(giving: Giving) -> None:
     """What is due for held money, by the rules, the provider of the test and the mailbox."""
     db = giving.service.db
-    handlers = {
-        **donations_jobs.handlers(giving.provider, LOOSE_LIMITS),
-        **suspense_jobs.handlers(giving.provider),
-        **refund_notices_jobs.handlers(
-            MailRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
-        ),
-    }
-    duties = BackgroundTasks(handlers, refund_notices_jobs.reactions, suspense_jobs.schedules)
+    mails = MailRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
+    duties = join_tasks(
+        [
+            donations_jobs.provider_tasks.using(donations_jobs.Parts(giving.provider, LOOSE_LIMITS)),
+            suspense_jobs.tasks,
+            suspense_jobs.provider_tasks.using(giving.provider),
+            BackgroundTasks(refund_notices_jobs.handlers(*mails), refund_notices_jobs.reactions),
+        ]
+    )
     await BackgroundWorker(db, duties, giving.service.services.telemetry).drain()
 
 

@@ -13,9 +13,10 @@ from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext
+from almoner.platform.jobs.background_tasks import BackgroundTasks, JobContext, join_tasks
 from almoner.platform.outbound.client import MAX_BODY_BYTES, OutboundClient, OutboundResponse
 from almoner.webhooks.deliveries import jobs as deliveries_jobs
+from almoner.webhooks.deliveries.jobs import DeliveryWorker
 from almoner.webhooks.subscriptions.domain import BURST_CAP, CAP
 from tests.support import database, webhooks
 from tests.support.client import Client, data
@@ -276,7 +277,7 @@ async def test_w4_two_workers_together_keep_to_the_cap_of_an_endpoint(
 
     another = BackgroundWorker(
         service.db,
-        BackgroundTasks(deliveries_jobs.handlers(service.db, second), deliveries_jobs.reactions),
+        join_tasks([deliveries_jobs.tasks, delivering(service, second)]),
         service.services.telemetry,
     )
     async with receiver(together, *[reply()] * CAP) as sink:
@@ -307,6 +308,11 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
     await running
 
 
+def delivering(service: Service, client: OutboundClient) -> BackgroundTasks:
+    """What makes attempts by a client."""
+    return deliveries_jobs.delivery_tasks.using(DeliveryWorker(service.db, client))
+
+
 class _DiesAfterTheAnswer(OutboundClient):
     """A process that is killed when the receiver has answered and nothing of it is written down."""
 
@@ -335,7 +341,7 @@ async def test_w7_a_crash_between_answer_and_commit_delivers_again_with_equal_by
         await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
         with pytest.raises(asyncio.CancelledError):
-            await deliveries_jobs.handlers(service.db, dying)[job.kind](JobContext(service.db), job)
+            await delivering(service, dying).handlers[job.kind](JobContext(service.db), job)
         await service.drain()
         assert len(sink.received) == 1, "the dead worker's lease still holds"
         service.clock.advance_wall(seconds=61)
@@ -365,9 +371,7 @@ async def test_w7_two_workers_with_one_job_record_one_attempt(
         await webhooks.happen(service, tenant)
         await service.services.background.dispatcher.run_batch()
         job = await _claimed(service)
-        deliver = [
-            deliveries_jobs.handlers(service.db, client)[job.kind] for client in (service.services.outbound, second)
-        ]
+        deliver = [delivering(service, client).handlers[job.kind] for client in (service.services.outbound, second)]
         results = await asyncio.gather(*(handler(JobContext(service.db), job) for handler in deliver))
         assert len(sink.received) == 2
         retries = [answer.result for answer in results if isinstance(answer, queue.JobRecorded)]
@@ -422,7 +426,7 @@ async def test_w1_an_event_is_fanned_out_once_however_often_it_is_reacted_to(
         await service.drain()
         async with service.db.write() as tx:
             rows = await tx.fetch(f"select {outbox.COLUMNS} from event where partner_id = $1", tenant.partner.id)
-            for reaction in deliveries_jobs.reactions:
+            for reaction in deliveries_jobs.tasks.collected.reactions:
                 await reaction.react(tx, [outbox.event_from_row(row) for row in rows])
         await service.drain()
         assert len(sink.received) == 1

@@ -88,7 +88,7 @@ class Ground:
     async def sweep(self) -> None:
         """Sweep now."""
         async with self.service.db.write() as tx:
-            await queue.enqueue_job(tx, documents_jobs.SWEEP, {})
+            await documents_jobs.SWEEP.enqueue(tx, queue.Nothing())
         await self.service.drain()
 
     async def findings(self) -> set[str]:
@@ -159,12 +159,12 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         blobs = BlobStore(
             open_storage(here.service.services.settings.documents_url, Path()), here.service.db.deployment.vault
         )
-        scan = documents_jobs.handlers(blobs, None)[documents.SCAN]
+        scan = documents_jobs.scan_tasks.using(documents_jobs.Scanning(blobs, None)).handlers[documents.SCAN.name]
         async with here.service.db.write() as tx:
             waiting = await documents.store_document(
                 tx, Partner((await here.row(document))["partner_id"]), unscanned_of(key)
             )
-        job = Job(1, documents.SCAN, {"document": str(waiting.id)}, 1, 0, here.service.clock.now(), None)
+        job = Job(1, documents.SCAN.name, {"document": str(waiting.id)}, 1, 0, here.service.clock.now(), None)
         assert isinstance(await scan(JobContext(here.service.db), job), JobRetry)
         assert await here.download(waiting.id) == 409
 

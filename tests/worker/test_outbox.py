@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
+from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import dispatcher, outbox
 from almoner.platform.events.dispatcher import Dispatcher
@@ -256,7 +257,7 @@ async def test_reactions_hear_their_type_and_the_star_hears_public_events_only(g
     async with ground.db.write() as tx:
         await outbox.emit(tx, partner, "donation.created", {})
         await outbox.emit(tx, partner, "donation.cancelled", {})
-        await outbox.emit(tx, None, "internal.gift_received", {"donation": 7})
+        await outbox.emit_internal(tx, InternalEvent("internal.gift_received", dict[str, int]), {"donation": 7})
     assert await dispatch(ground, star.reaction, donations.reaction, internal.reaction) == 3
     assert [event.type for event in star.events] == ["donation.created", "donation.cancelled"]
     assert [event.type for event in donations.events] == ["donation.created"]
@@ -274,7 +275,7 @@ async def test_one_broken_internal_event_does_not_hold_up_the_others(ground: Gro
 
     async with ground.db.write() as tx:
         for record in ("a", "bad", "b"):
-            await outbox.emit(tx, None, "internal.thing", record)
+            await outbox.emit_internal(tx, InternalEvent("internal.thing", str), record)
     assert await dispatch(ground, Reaction("internal.thing", react)) == 2
     assert heard == ["a", "b"]
     assert len(await ground.look("select from internal_event")) == 1

@@ -17,7 +17,6 @@ from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers import store_refresh as registers_store_refresh
 from almoner.nonprofits.registers.ports import RegisterSource, SourceFile, SourceRow
 from almoner.platform.database.transactions import ALL_PARTNERS
-from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.platform.jobs.runner import JobRunner
@@ -219,14 +218,14 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         )
         async with services.db.write() as tx:
             await registers_store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
-            await queue.enqueue_job(tx, registers_jobs.REFRESH, {"source": "irs-bmf"}, lane="registers")
+            await registers_jobs.REFRESH.enqueue(tx, registers_jobs.RefreshSource("irs-bmf"), lane="registers")
 
         def worker(limit: timedelta) -> JobRunner:
             return JobRunner(
                 JobContext(services.db),
-                registers_jobs.handlers(parts),
+                registers_jobs.refresh_tasks.using(parts).handlers,
                 services.services.telemetry,
-                limits={registers_jobs.REFRESH: limit},
+                limits={registers_jobs.REFRESH.name: limit},
             )
 
         other_merge = await asyncpg.connect(empty_database.owner_dsn)
@@ -239,7 +238,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
         assert await stand(services) == (None, 0, 0)
         assert read == ["eo_wy.csv"]
         services.clock.advance(timedelta(minutes=1))
-        other = worker(registers_jobs.LIMITS[registers_jobs.REFRESH])
+        other = worker(registers_jobs.LIMIT)
         await other.run_round()
         await other.wait_until_idle()
         assert await stand(services) == ("loaded", 0, 1)
@@ -261,4 +260,4 @@ async def test_old_data_is_found(empty_database: TestDatabase, tmp_path: Path) -
 
 
 def test_fetching_ends_before_its_job_is_given_up() -> None:
-    assert registers_jobs.LIMITS[registers_jobs.REFRESH].total_seconds() / 2 > registers_jobs._FETCHING_SECONDS
+    assert registers_jobs.LIMIT.total_seconds() / 2 > registers_jobs._FETCHING_SECONDS

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Job, JobDone
+from almoner.platform.jobs.queue import JobDone
 from almoner.screening.screenings.service import Screener
 from almoner.validation.ongoing.matches import jobs as matches_jobs
-from almoner.validation.ongoing.matches.service import RESCREEN
+from almoner.validation.ongoing.matches.service import RESCREEN, RescreeningProgress
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -33,11 +34,11 @@ async def api(alone: Service) -> AsyncIterator[Client]:
     await client.close()
 
 
-async def taken(service: Service) -> list[Job]:
+async def taken(service: Service) -> list[RescreeningProgress]:
     """The jobs that wait, taken out of the queue."""
     async with service.db.write() as tx:
-        rows = await tx.fetch("delete from job where kind = $1 returning *", RESCREEN)
-    return [Job(row["id"], RESCREEN, row["payload"], 1, 0, row["due_at"], None) for row in rows]
+        rows = await tx.fetch("delete from job where kind = $1 returning payload", RESCREEN.name)
+    return [msgspec.convert(row["payload"], RescreeningProgress) for row in rows]
 
 
 async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api: Client, tmp_path: Path) -> None:
@@ -50,10 +51,10 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     screener, stages = Screener(), []
     await alone.services.background.dispatcher.run_batch()
     while found := await taken(alone):
-        [job] = found
-        stages.append((job.payload.get("stage", "ended"), job.payload.get("after") is not None))
+        [progress] = found
+        stages.append((progress.stage, progress.after is not None))
         assert isinstance(
-            await matches_jobs.rescreen_after_load(screener, JobContext(alone.db), job, at_most=1), JobDone
+            await matches_jobs.rescreen_after_load(screener, JobContext(alone.db), progress, at_most=1), JobDone
         )
     assert stages.count(("ended", True)) == 3
     assert stages.count(("brought", True)) == 1

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 import asyncpg
 import pytest
 
+from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Reaction, emit
+from almoner.platform.events.outbox import Reaction, emit_internal
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
@@ -16,6 +17,8 @@ from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, J
 from almoner.platform.jobs.runner import JobRunner
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
+
+TOLD = InternalEvent("internal.thing", object)
 
 Answer = Callable[[Job], Awaitable[Result]]
 
@@ -129,7 +132,7 @@ async def test_a_job_that_records_itself_ends_with_what_it_did_and_the_next_begi
     async def handle(work: JobContext, job: Job) -> queue.Answer:
         async with work.db.write() as tx:
             claimed_by.append(await tx.fetchval("select xmin::text::bigint from job where id = $1", job.id))
-            await emit(tx, None, "internal.test", job.payload)
+            await emit_internal(tx, TOLD, job.payload)
             await work.finish(tx, [FinishedJob(job, JobDone())])
             ended_by.append(await tx.fetchval("select pg_current_xact_id()::text::bigint"))
         seen.append(job.payload["n"])
@@ -271,11 +274,11 @@ async def test_work_is_done_at_once_in_the_process_that_enqueued_it(ground: Grou
     async def enqueue_again(tx: Tx, _events: object) -> None:
         await queue.enqueue_job(tx, "a.job", {})
 
-    duties = BackgroundTasks(handlers=doing(answer), reactions=(Reaction("internal.thing", enqueue_again),))
+    duties = BackgroundTasks(handlers=doing(answer), reactions=(Reaction(TOLD.name, enqueue_again),))
     running = asyncio.create_task(BackgroundWorker(ground.db, duties, ground.telemetry).run(stop))
     for n in range(1, 4):
         async with ground.db.write() as tx:
-            await emit(tx, None, "internal.thing", {})
+            await emit_internal(tx, TOLD, {})
         await eventually(lambda n=n: len(seen) == n)  # type: ignore[misc]
     stop.set()
     await running

@@ -6,7 +6,7 @@ from typing import Final
 from almoner.dashboard import store
 from almoner.dashboard.domain import VIEW_RETENTION
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks
 
 _BATCH: Final = 1000
 
@@ -20,6 +20,5 @@ async def _delete_old_views(tx: Tx) -> int:
     return await store.delete_views(tx, ALL_PARTNERS, tx.now - VIEW_RETENTION, _BATCH)
 
 
-schedules: Final = (
-    Schedule("dashboard.forget_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1)),
-)
+tasks: Final = Tasks()
+tasks.periodic("dashboard.forget_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1))

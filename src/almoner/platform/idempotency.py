@@ -22,6 +22,7 @@ from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.named import NamedStatement
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.jobs.background_tasks import Tasks
 
 LIFETIME: Final = timedelta(days=21)  # spec 8
 HEADER: Final = "idempotency-key"
@@ -213,3 +214,7 @@ async def purge_expired_answers(tx: Tx, limit: int = 1000) -> int:
         limit,
     )
     return int(removed)
+
+
+tasks: Final = Tasks()
+tasks.periodic("idempotency.purge", next_purge_at, purge_expired_answers, every=timedelta(hours=1))

@@ -4,15 +4,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
 MAILS: Final = Path(__file__).parent / "mails"
-SEND_ADDRESSES: Final = "accounts.send_addresses"
+
+
+class SendSignInUrls(msgspec.Struct, frozen=True):
+    """The e-mail address, sealed."""
+
+    email: str
+
+
+SEND_ADDRESSES: Final = JobKind("accounts.send_addresses", SendSignInUrls)
 _CONTEXT: Final = "accounts-addresses"
 
 
@@ -28,7 +38,7 @@ async def request_sign_in_urls(tx: Tx, email: str) -> None:
     """Have the sign-in pages of whoever has this e-mail address mailed there; the same work whether anybody has."""
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT)
     unique = tx.vault.keyed_hash(_CONTEXT, email.casefold().encode()).hex()
-    await queue.enqueue_job(tx, SEND_ADDRESSES, {"email": sealed.hex()}, unique=unique)
+    await SEND_ADDRESSES.enqueue(tx, SendSignInUrls(sealed.hex()), unique=unique)
 
 
 async def find_sign_in_urls(tx: Tx, sealed: str) -> tuple[str, list[SignInUrl]]:

@@ -4,10 +4,9 @@ from datetime import timedelta
 from typing import Final
 
 from almoner.access.credentials.service import login_attempts
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks
 
-schedules: Final = (
-    Schedule(
-        "credentials.forget", login_attempts.next_deletion_at, login_attempts.delete_expired, every=timedelta(hours=1)
-    ),
+tasks: Final = Tasks()
+tasks.periodic(
+    "credentials.forget", login_attempts.next_deletion_at, login_attempts.delete_expired, every=timedelta(hours=1)
 )

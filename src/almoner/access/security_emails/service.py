@@ -6,8 +6,10 @@ A token is never stored: the mail's link is made from the link's id when it is s
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
@@ -16,12 +18,28 @@ from almoner.access.security_emails import domain
 from almoner.access.security_emails.domain import KINDS_WITH_LINK, Kind
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
 MAILS: Final = Path(__file__).parent / "mails"
-SEND_JOB: Final = "letters.send"
+
+
+class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
+    """To whom, of which kind, and what it names; ``to``, ``user_name`` and ``name``: as they were before a change."""
+
+    realm: UUID
+    person: UUID
+    kind: Kind
+    link: UUID | None
+    values: Mapping[str, str]
+    facts: Mapping[str, str]
+    to: str | None = None
+    user_name: str | None = None
+    name: str | None = None
+
+
+SEND_JOB: Final = JobKind("letters.send", SendSecurityEmail)
 
 
 def account_path(ids: Ids, realm: Realm) -> str:
@@ -48,17 +66,9 @@ async def enqueue_email(
     """
     if person.email is None:
         return
-    payload: dict[str, object] = {
-        "realm": str(person.realm.id),
-        "person": str(person.id),
-        "kind": kind,
-        "link": None if link is None else str(link),
-        "values": dict(values or {}),
-        "facts": dict(facts or {}),
-    }
-    if old_mailbox:
-        payload |= {"to": person.email, "user_name": person.user_name, "name": person.shown_name}
-    await queue.enqueue_job(tx, SEND_JOB, payload)
+    before = (person.email, person.user_name, person.shown_name) if old_mailbox else ()
+    email = SendSecurityEmail(person.realm.id, person.id, kind, link, dict(values or {}), dict(facts or {}), *before)
+    await SEND_JOB.enqueue(tx, email)
 
 
 async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> None:
@@ -72,24 +82,24 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
-async def render_email(tx: Tx, mails: MailRenderer, key: str, payload: Mapping[str, Any], at: datetime) -> Mail | None:
+async def render_email(tx: Tx, mails: MailRenderer, key: str, email: SendSecurityEmail, at: datetime) -> Mail | None:
     """The mail of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
-    realm = Realm(UUID(payload["realm"]))
+    realm = Realm(email.realm)
     try:
-        person = await people.get(tx, realm, UUID(payload["person"]))
+        person = await people.get(tx, realm, email.person)
     except NoSuchPerson:
         return None
-    to = payload.get("to", person.email)
-    if to is None or (payload["kind"] in KINDS_WITH_LINK and not person.active):
+    to = email.to or person.email
+    if to is None or (email.kind in KINDS_WITH_LINK and not person.active):
         return None
     place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
-    values = {**payload["values"], "place": place, "user_name": payload.get("user_name", person.user_name)}
+    values = {**email.values, "place": place, "user_name": email.user_name or person.user_name}
     english = mails.language(None)
-    letter = domain.compose_email(payload["kind"], values, payload["facts"])
+    letter = domain.compose_email(email.kind, values, email.facts)
     facts = {
         "letter": letter,
-        "name": domain.shorten_name(payload.get("name", person.shown_name)),
-        "url": _link_url(tx, realm, payload),
+        "name": domain.shorten_name(email.name or person.shown_name),
+        "url": _link_url(tx, realm, email),
     }
     return mails.render_mail(
         "letter",
@@ -102,9 +112,9 @@ async def render_email(tx: Tx, mails: MailRenderer, key: str, payload: Mapping[s
     )
 
 
-def _link_url(tx: Tx, realm: Realm, payload: Mapping[str, Any]) -> str:
+def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:
     """``.../invitation?token=`` or ``.../reset?token=`` of a link, else "your account"."""
     start = tx.links.pages + account_path(tx.ids, realm)
-    if payload["link"] is None:
+    if email.link is None:
         return start
-    return f"{start}/{payload['kind']}?token={tx.vault.page_token(payload['kind'], UUID(payload['link']))}"
+    return f"{start}/{email.kind}?token={tx.vault.page_token(email.kind, email.link)}"

@@ -29,7 +29,7 @@ async def on_account_proposed(tx: Tx, events: Sequence[Event]) -> None:
     await queue.enqueue_jobs(tx, [NewJob(NOTIFY, {"account": account}, unique=account) for account in sorted(reported)])
 
 
-reactions: Final = (Reaction(ACCOUNT_PROPOSED, on_account_proposed),)
+reactions: Final = (Reaction(ACCOUNT_PROPOSED.name, on_account_proposed),)
 
 
 def handlers(mails: MailRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:

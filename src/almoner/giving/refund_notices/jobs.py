@@ -36,7 +36,7 @@ async def on_donation_refunded(tx: Tx, events: Sequence[Event]) -> None:
     )
 
 
-reactions: Final = (Reaction(REFUNDED, on_unallocated_refunded), Reaction(SENT, on_donation_refunded))
+reactions: Final = (Reaction(REFUNDED.name, on_unallocated_refunded), Reaction(SENT.name, on_donation_refunded))
 
 
 def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:

@@ -26,7 +26,7 @@ async def on_transfer_confirmed(tx: Tx, events: Sequence[Event]) -> None:
     await queue.enqueue_jobs(tx, [NewJob(SEND, {"donation": donation}, unique=donation) for donation in reported])
 
 
-reactions: Final = (Reaction(CONFIRMED, on_transfer_confirmed),)
+reactions: Final = (Reaction(CONFIRMED.name, on_transfer_confirmed),)
 
 
 def handlers(

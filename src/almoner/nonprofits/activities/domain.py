@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
+
 _FIRST: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -61,9 +63,6 @@ class RetaggingRun:
 
 NO_TAGS: Final = AssignedTags((), MappingProxyType({}))
 
-RETAGGING_COMPLETED: Final = "internal.activities_applied"
-"""Told when all bodies were gone through by the rules, with a ``RetaggingCompleted`` in it."""
-
 
 @dataclass(frozen=True, slots=True)
 class RetaggingCompleted:
@@ -71,6 +70,10 @@ class RetaggingCompleted:
 
     application: UUID
     changed: int
+
+
+RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", RetaggingCompleted)
+"""Told when all bodies were gone through by the rules."""
 
 
 def stable_tag_id(kind: str, code: str) -> UUID:

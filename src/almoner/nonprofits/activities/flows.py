@@ -44,8 +44,8 @@ async def retag_organisations(
                 application = replace(application, completed_at=tx.now)
             await store.update_retagging_progress(tx, ALL_PARTNERS, application)
             if not organisations:
-                await outbox.emit(
-                    tx, None, RETAGGING_COMPLETED, RetaggingCompleted(application.id, application.changed)
+                await outbox.emit_internal(
+                    tx, RETAGGING_COMPLETED, RetaggingCompleted(application.id, application.changed)
                 )
                 if record is not None:
                     await record(tx, application)

@@ -88,7 +88,7 @@ async def apply_links_to_organisations(
     await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
     await _apply_principals(tx, load_id, day, narrow=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
-    await outbox.emit(tx, None, CHANGED, RegisterChanged(registry_id, load_id))
+    await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry_id, load_id))
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:

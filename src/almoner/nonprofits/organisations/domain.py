@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
 from almoner.nonprofits.countries.domain import currency_of
 from almoner.nonprofits.organisations.normalisation import MAX_INDEX_PATTERNS as MAX_INDEX_PATTERNS
 from almoner.nonprofits.organisations.normalisation import extract_search_terms as extract_search_terms
@@ -284,15 +285,15 @@ class Branding:
     primary_color: str | None
 
 
-DISPLAY_CHANGED: Final = "internal.organisation_shown_anew"
-"""Told when an organisation is to be shown otherwise, with a ``DisplayChanged`` in it."""
-
-
 @dataclass(frozen=True, slots=True)
 class DisplayChanged:
     """Which one."""
 
     organisation: UUID
+
+
+DISPLAY_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", DisplayChanged)
+"""Told when an organisation is to be shown otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

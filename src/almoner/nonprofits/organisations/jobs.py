@@ -1,23 +1,25 @@
 """Background work of organisations: telling their followers what a load or their branding changed."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from uuid import UUID
-
-import msgspec
+from collections.abc import Sequence
+from typing import Final
 
 from almoner.nonprofits.organisations import service
 from almoner.nonprofits.organisations.domain import DISPLAY_CHANGED, DisplayChanged
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
+
+tasks: Final = TasksWith[Sequence[FollowerLookup]]()
+"""With those who name followers."""
 
 
-async def notify_followers_of_load(followers: Sequence[FollowerLookup], work: JobContext, job: Job) -> Result:
+@tasks.job(service.NOTIFY_FOLLOWERS)
+async def notify_followers_of_load(
+    followers: Sequence[FollowerLookup], work: JobContext, job: JobOf[service.NotifyFollowers]
+) -> Result:
     """Tell all followers, a batch in each transaction. Begun again, it goes on where the last commit ended."""
-    load_id = UUID(job.payload["load"])
+    load_id = job.details.load
     more = True
     while more:
         async with work.db.write() as tx:
@@ -25,17 +27,7 @@ async def notify_followers_of_load(followers: Sequence[FollowerLookup], work: Jo
     return JobDone()
 
 
-async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(DISPLAY_CHANGED)
+async def on_display_changed(followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[DisplayChanged]) -> None:
     """Tell the followers of organisations that are shown otherwise; once of several changes in a moment."""
-    reported = [msgspec.convert(event.event_data(), DisplayChanged).organisation for event in events]
-    await service.notify_followers(tx, followers, list(dict.fromkeys(reported)))
-
-
-def reactions(followers: Sequence[FollowerLookup]) -> tuple[Reaction, ...]:
-    """The reaction, with those who name followers."""
-    return (Reaction(DISPLAY_CHANGED, partial(on_display_changed, followers)),)
-
-
-def handlers(followers: Sequence[FollowerLookup]) -> Mapping[str, Handler]:
-    """The job, with those who name followers."""
-    return {service.NOTIFY_FOLLOWERS: partial(notify_followers_of_load, followers)}
+    await service.notify_followers(tx, followers, list(dict.fromkeys(one.organisation for one in changed)))

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import (
@@ -41,11 +43,18 @@ from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
 Scope = Partner | AllPartners
 
-NOTIFY_FOLLOWERS: Final = "organisations.tell"
+
+class NotifyFollowers(msgspec.Struct, frozen=True):
+    """Of what which load changed."""
+
+    load: UUID
+
+
+NOTIFY_FOLLOWERS: Final = JobKind("organisations.tell", NotifyFollowers)
 """The job that tells followers what a load changed."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100
@@ -261,12 +270,12 @@ async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> Orga
 async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
     await store_history.start_notification(tx, ALL_PARTNERS, load_id)
-    await queue.enqueue_job(tx, NOTIFY_FOLLOWERS, {"load": str(load_id)}, unique=str(load_id))
+    await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowers(load_id), unique=str(load_id))
 
 
 async def emit_display_changed(tx: Tx, organisation_id: UUID) -> None:
     """Have the followers of one told, once, that it is shown otherwise now."""
-    await outbox.emit(tx, None, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
+    await outbox.emit_internal(tx, domain.DISPLAY_CHANGED, DisplayChanged(organisation_id))
 
 
 async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:

@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
+
 
 class RegisterEntry(NamedTuple):
     """One body as a source lists it, without personal data.
@@ -138,10 +140,6 @@ class LoadedFile:
     quarantined: int = 0
 
 
-QUARANTINED: Final = "internal.register_put_aside"
-"""Told when files were put into quarantine, with a ``RegisterQuarantined`` in it."""
-
-
 @dataclass(frozen=True, slots=True)
 class RegisterQuarantined:
     """Which register's files, of which day, and why."""
@@ -151,8 +149,8 @@ class RegisterQuarantined:
     reasons: tuple[str, ...]
 
 
-CHANGED: Final = "internal.register_changed"
-"""Told when what is said of a registry's bodies may have changed, with a ``RegisterChanged`` in it."""
+QUARANTINED: Final = InternalEvent("internal.register_put_aside", RegisterQuarantined)
+"""Told when files were put into quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +159,10 @@ class RegisterChanged:
 
     registry: UUID
     load: UUID
+
+
+CHANGED: Final = InternalEvent("internal.register_changed", RegisterChanged)
+"""Told when what is said of a registry's bodies may have changed."""
 
 
 class UnreadableColumn(TypedDict):

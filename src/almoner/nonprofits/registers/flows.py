@@ -184,7 +184,7 @@ class _ImportRun:
             carried_over=0 if refused else await store_staging.count_retained_numbers(tx, ALL_PARTNERS),
         )
         if refused:
-            await outbox.emit(tx, None, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
+            await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
             load = await self._merge(load, parts, standing)
         stored = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)

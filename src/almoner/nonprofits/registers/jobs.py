@@ -1,10 +1,9 @@
 """Registers that refresh themselves: fetched on a schedule, loaded when they changed, one at a time."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -18,22 +17,28 @@ from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
-from almoner.platform.events.outbox import Event, Reaction
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobRetry, NewJob, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.fetching import FetchedFile, FetchRefused
 
-REFRESH: Final = "registers.refresh"
+
+class RefreshSource(msgspec.Struct, frozen=True):
+    """Which."""
+
+    source: str
+
+
+REFRESH: Final = JobKind("registers.refresh", RefreshSource)
 _LANE: Final = "registers"
-_SCHEDULE: Final = audit.Actor("system", REFRESH)
+_SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 3_600.0
 """Of what a job may take; what has come is kept, and the next turn goes on from there."""
-LIMITS: Final = {REFRESH: timedelta(hours=12)}
+LIMIT: Final = timedelta(hours=12)
 """Two million bodies take minutes to read and to merge, on a small machine or at a busy hour many. Whoever is ended
 before has what was read kept, and the next turn goes on there.
 """
@@ -49,9 +54,14 @@ class RegisterRefreshContext:
     telemetry: Telemetry
 
 
-async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: Job) -> Result:
+tasks: Final = Tasks()
+refresh_tasks: Final = TasksWith[RegisterRefreshContext]()
+
+
+@refresh_tasks.job(REFRESH, limit=LIMIT)
+async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: JobOf[RefreshSource]) -> Result:
     """Fetch the files of a source and load them when one has changed."""
-    source = str(job.payload["source"])
+    source = job.details.source
     planned = next((one for one in parts.plan if one.source == source), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
@@ -142,16 +152,11 @@ async def _record_attempt(
     )
 
 
-def handlers(parts: RegisterRefreshContext) -> Mapping[str, Handler]:
-    """The job."""
-    return {REFRESH: partial(refresh_source, parts)}
-
-
-async def on_register_quarantined(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(QUARANTINED)
+async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuarantined]) -> None:
     """Mail every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
-    for event in events:
-        reported = msgspec.convert(event.event_data(), RegisterQuarantined)
+    for reported in quarantined:
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
@@ -159,23 +164,16 @@ async def on_register_quarantined(tx: Tx, events: Sequence[Event]) -> None:
             )
 
 
-reactions: Final = (Reaction(QUARANTINED, on_register_quarantined),)
+async def _next_due_at(parts: RegisterRefreshContext, tx: Tx) -> datetime | None:
+    return await store_refresh.next_due_at(tx, ALL_PARTNERS, parts.plan)
 
 
-async def _enqueue(plan: Sequence[Refresh], tx: Tx) -> int:
-    """Have a worker refresh what is due. The sweep itself deals with none."""
-    await store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
+async def _enqueue(parts: RegisterRefreshContext, tx: Tx) -> int:
+    """Have a worker refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
+    await store_refresh.sync_schedule(tx, ALL_PARTNERS, parts.plan)
     due = await store_refresh.claim_due_sources(tx, ALL_PARTNERS)
-    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"source": one}, lane=_LANE, unique=one) for one in due])
+    await queue.enqueue_jobs(tx, [REFRESH.new(RefreshSource(one), lane=_LANE, unique=one) for one in due])
     return 0
 
 
-def schedules(plan: Sequence[Refresh]) -> tuple[Schedule, ...]:
-    """The sweep that keeps the schedule; without one it removes what an earlier one left."""
-    return (
-        Schedule(
-            REFRESH,
-            partial(store_refresh.next_due_at, _=ALL_PARTNERS, plan=plan),
-            partial(_enqueue, plan),
-        ),
-    )
+refresh_tasks.periodic(REFRESH.name, _next_due_at, _enqueue)

@@ -12,7 +12,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,7 @@ from almoner.platform.audit import log
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks, TasksWith
 
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"
@@ -253,10 +252,18 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
     return [SignedHead(*row) for row in rows]
 
 
-def schedules(folder: Path) -> tuple[Schedule, ...]:
-    """Sign every five minutes what has moved, export at once what was signed, forget addresses."""
-    return (
-        Schedule("audit.sign", next_signing_at, sign_heads, every=_EVERY),
-        Schedule("audit.export", next_export_at, partial(export_heads, folder=folder)),
-        Schedule("audit.forget", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1)),
-    )
+tasks: Final = Tasks()
+tasks.periodic("audit.sign", next_signing_at, sign_heads, every=_EVERY)
+tasks.periodic("audit.forget", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1))
+
+
+async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:
+    return await next_export_at(tx)
+
+
+async def _export_heads(folder: Path, tx: Tx) -> int:
+    return await export_heads(tx, folder)
+
+
+export_tasks: Final = TasksWith[Path]()
+export_tasks.periodic("audit.export", _next_export_at, _export_heads)

@@ -11,19 +11,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import msgspec
 from asyncpg import Record
 
+from almoner.kit.events import InternalEvent
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import event_blocks
 from almoner.platform.events.event_types import EVENT_TYPES as EVENT_TYPES
 from almoner.platform.jobs.wakeup import Wakeup
 
-INTERNAL: Final = "internal."
+T = TypeVar("T")
+
 EVERY_TYPE: Final = "*"
 RETENTION: Final = timedelta(days=90)  # V6
 
@@ -47,6 +49,21 @@ class Event:
     def event_data(self) -> object:
         """The ``eventData``, decoded."""
         return msgspec.json.decode(self.payload)["data"]["eventData"]
+
+
+def read_record(event: Event, record: type[T]) -> T:
+    """What a reaction needs of the ``eventData``."""
+    return msgspec.convert(event.event_data(), record)
+
+
+class _Named(msgspec.Struct):
+    id: str
+
+
+def record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
+    """Of which records of a type (``donation``) the events tell, each once, in order."""
+    named = (tx.ids.parse(record_type, read_record(event, _Named).id) for event in events)
+    return list(dict.fromkeys(one for one in named if one is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +102,7 @@ class _PreparedEvent:
 
 
 def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
-    """The envelope around ``record`` (a wire record) as it stands now. Raises ValueError for an unknown type."""
-    if event_type not in EVENT_TYPES and not event_type.startswith(INTERNAL):
-        raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/events/event_types.py")
+    """The envelope around ``record`` (a wire record) as it stands now."""
     event_id = tx.new_id()
     data = {
         "id": tx.ids.text("event", event_id),
@@ -98,43 +113,41 @@ def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
     return _PreparedEvent(event_id, event_type, _encode({"object": "event", "data": data}))
 
 
-_APPEND: Final = "insert into event (id, partner_id, type, payload, created_at) {source}"
+def _prepare_public_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
+    """Raises ValueError for an unknown type."""
+    if event_type not in EVENT_TYPES:
+        raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/events/event_types.py")
+    return _prepare_event(tx, event_type, record)
 
 
-async def emit(tx: Tx, partner: UUID | None, event_type: str, record: object) -> UUID:
-    """Write an event in the caller's transaction; its id. ``partner`` may be None for internal events."""
-    frozen = _prepare_event(tx, event_type, record)
-    if event_type.startswith(INTERNAL):
-        await tx.execute(
-            "insert into internal_event (id, partner_id, type, payload, created_at) values ($1, $2, $3, $4, $5)",
-            frozen.id,
-            partner,
-            frozen.type,
-            frozen.payload,
-            tx.now,
-        )
-    else:
-        if partner is None:
-            raise ValueError(f"{event_type} is told to a partner: say to which")
-        await tx.execute(
-            _APPEND.format(source="values ($1, $2, $3, $4, $5)"),
-            frozen.id,
-            partner,
-            frozen.type,
-            frozen.payload,
-            tx.now,
-        )
+_APPEND: Final = "insert into {table} (id, partner_id, type, payload, created_at) {source}"
+_APPEND_PUBLIC: Final = _APPEND.format(table="event", source="values ($1, $2, $3, $4, $5)")
+_APPEND_INTERNAL: Final = _APPEND.format(table="internal_event", source="values ($1, $2, $3, $4, $5)")
+
+
+async def emit(tx: Tx, partner: UUID, event_type: str, record: object) -> UUID:
+    """Write an event for a partner in the caller's transaction; its id."""
+    frozen = _prepare_public_event(tx, event_type, record)
+    await tx.execute(_APPEND_PUBLIC, frozen.id, partner, frozen.type, frozen.payload, tx.now)
     _wake(tx)
     return frozen.id
 
 
+async def emit_internal(tx: Tx, event: InternalEvent[T], record: T, *, partner: UUID | None = None) -> None:
+    """Tell other slices something in the caller's transaction. ``partner``: whom it concerns, if one."""
+    frozen = _prepare_event(tx, event.name, record)
+    await tx.execute(_APPEND_INTERNAL, frozen.id, partner, frozen.type, frozen.payload, tx.now)
+    _wake(tx)
+
+
 async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, object]]) -> None:
     """As ``emit``, for many public events of one type in one statement: (partner, record), in order."""
-    frozen = [_prepare_event(tx, event_type, record) for _, record in reported]
+    frozen = [_prepare_public_event(tx, event_type, record) for _, record in reported]
     await tx.execute(
         _APPEND.format(
+            table="event",
             source="select id, partner_id, $4, payload, $5 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) "
-            "as t (id, partner_id, payload)"
+            "as t (id, partner_id, payload)",
         ),
         [event.id for event in frozen],
         [partner for partner, _ in reported],

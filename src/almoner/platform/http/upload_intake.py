@@ -21,7 +21,7 @@ from almoner.platform.files.uploads.files import CheckedFile, StoredFile
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.jobs import leases
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks
 
 _LEASED: Final = "uploads"
 _BATCH: Final = 1000
@@ -102,4 +102,5 @@ async def _delete_expired_leases(tx: Tx) -> int:
     return len(await leases.take_over_expired_leases(tx, ALL_PARTNERS, _LEASED, _BATCH))
 
 
-schedules: Final = (Schedule("uploads.forget_lost", _next_expired_lease, _delete_expired_leases, every=_EVERY),)
+tasks: Final = Tasks()
+tasks.periodic("uploads.forget_lost", _next_expired_lease, _delete_expired_leases, every=_EVERY)

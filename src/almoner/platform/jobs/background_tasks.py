@@ -1,22 +1,36 @@
-"""What a slice's ``jobs.py`` declares, for wiring to collect.
+"""What a slice's ``jobs.py`` declares, for ``job_registry.py`` to collect.
 
 ::
 
-    handlers: Mapping[str, Handler] = {"donations.close_payment": close_payment}
-    reactions = (Reaction("internal.gift_received", thank),)
-    schedules = (Schedule("donations.cancel_abandoned", donations.next_due, donations.cancel_abandoned),)
+    tasks: Final = Tasks()
+    tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
 
-A handler that needs a port of its slice is made by a function that wiring calls with the adapter.
+    @tasks.reacts_to(CONFIRMED)
+    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmed]) -> None: ...
+
+    payment_tasks: Final = TasksWith[PaymentProvider]()
+
+    @payment_tasks.job(service.SEND)
+    async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[SendRefund]) -> Result: ...
+
+What needs a port of its slice, or anything else of the deployment, is declared in ``TasksWith`` that type, and gets it
+as first argument; ``job_registry.py`` gives it: ``refunds_jobs.payment_tasks.using(provider)``.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Generic, TypeVar
 
+from almoner.kit.events import InternalEvent
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.events.outbox import Reaction
+from almoner.platform.events.outbox import Event, Reaction, read_record
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import Answer, FinishedJob, Job
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobKind, JobOf
+
+P = TypeVar("P")
+T = TypeVar("T")
 
 Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 
@@ -69,7 +83,7 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTasks:
-    """All that runs in the background of one process, as wiring collects it.
+    """All that runs in the background of one process, or what a slice has of it.
 
     ``limits``: how long a job of a kind may run, where that is longer than others may.
     """
@@ -78,3 +92,137 @@ class BackgroundTasks:
     reactions: tuple[Reaction, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     limits: Mapping[str, timedelta] = field(default_factory=dict)
+
+
+def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTasks:
+    """Those of all slices. Raises ValueError for a kind of job or a schedule that is declared twice."""
+    handlers: dict[str, Handler] = {}
+    reactions: list[Reaction] = []
+    schedules: dict[str, Schedule] = {}
+    limits: dict[str, timedelta] = {}
+    for given in all_tasks:
+        tasks = given.collected if isinstance(given, Tasks) else given
+        named = {schedule.name: schedule for schedule in tasks.schedules}
+        if twice := (handlers.keys() & tasks.handlers.keys()) | (schedules.keys() & named.keys()):
+            raise ValueError(f"declared twice: {', '.join(sorted(twice))}")
+        handlers |= tasks.handlers
+        reactions += tasks.reactions
+        schedules |= named
+        limits |= tasks.limits
+    return BackgroundTasks(handlers, tuple(reactions), tuple(schedules.values()), limits)
+
+
+Due = Callable[[Tx], Awaitable[datetime | None]]
+Sweep = Callable[[Tx], Awaitable[int]]
+Handle = Callable[[JobContext, JobOf[T]], Awaitable[Answer]]
+React = Callable[[Tx, Sequence[T]], Awaitable[None]]
+HandleWith = Callable[[P, JobContext, JobOf[T]], Awaitable[Answer]]
+ReactWith = Callable[[P, Tx, Sequence[T]], Awaitable[None]]
+
+
+class Tasks:
+    """What a slice does in the background with nothing but the database."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+        self._reactions: list[Reaction] = []
+        self._schedules: list[Schedule] = []
+        self._limits: dict[str, timedelta] = {}
+
+    @property
+    def collected(self) -> BackgroundTasks:
+        """All that was declared."""
+        return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
+
+    def job(self, kind: JobKind[T], *, limit: timedelta | None = None) -> Callable[[Handle[T]], Handle[T]]:
+        """Declare who does the jobs of a kind, and for how long one may run where that is longer than others may."""
+
+        def declare(handle: Handle[T]) -> Handle[T]:
+            async def handle_decoded(work: JobContext, job: Job) -> Answer:
+                return await handle(work, kind.decode(job))
+
+            if kind.name in self._handlers:
+                raise ValueError(f"{kind.name} is declared twice")
+            self._handlers[kind.name] = handle_decoded
+            if limit is not None:
+                self._limits[kind.name] = limit
+            return handle
+
+        return declare
+
+    def reacts_to(self, *events: InternalEvent[T]) -> Callable[[React[T]], React[T]]:
+        """Declare what follows when slices tell something: ``react`` gets all that was told in a batch, in order."""
+
+        def declare(react: React[T]) -> React[T]:
+            for event in events:
+                self._reactions.append(Reaction(event.name, _reading(event.record, react)))
+            return react
+
+        return declare
+
+    def reacts_to_events(self, *event_types: str) -> Callable[[React[Event]], React[Event]]:
+        """As ``reacts_to``, for events that partners see too; see ``Reaction``."""
+
+        def declare(react: React[Event]) -> React[Event]:
+            self._reactions += [Reaction(event_type, react) for event_type in event_types]
+            return react
+
+        return declare
+
+    def periodic(self, name: str, due: Due, sweep: Sweep, *, every: timedelta | None = None) -> None:
+        """Declare what is done when its moment has passed; see ``Schedule``."""
+        self._schedules.append(Schedule(name, due, sweep, every))
+
+
+class TasksWith(Generic[P]):
+    """As ``Tasks``, for what also needs a part of the deployment, which it is given first."""
+
+    def __init__(self) -> None:
+        self._declared: list[Callable[[Tasks, P], object]] = []
+
+    def job(
+        self, kind: JobKind[T], *, limit: timedelta | None = None
+    ) -> Callable[[HandleWith[P, T]], HandleWith[P, T]]:
+        """As that of ``Tasks``."""
+
+        def declare(handle: HandleWith[P, T]) -> HandleWith[P, T]:
+            self._declared.append(lambda tasks, parts: tasks.job(kind, limit=limit)(partial(handle, parts)))
+            return handle
+
+        return declare
+
+    def reacts_to(self, *events: InternalEvent[T]) -> Callable[[ReactWith[P, T]], ReactWith[P, T]]:
+        """As that of ``Tasks``."""
+
+        def declare(react: ReactWith[P, T]) -> ReactWith[P, T]:
+            self._declared.append(lambda tasks, parts: tasks.reacts_to(*events)(partial(react, parts)))
+            return react
+
+        return declare
+
+    def periodic(
+        self,
+        name: str,
+        due: Callable[[P, Tx], Awaitable[datetime | None]],
+        sweep: Callable[[P, Tx], Awaitable[int]],
+        *,
+        every: timedelta | None = None,
+    ) -> None:
+        """As that of ``Tasks``."""
+        self._declared.append(
+            lambda tasks, parts: tasks.periodic(name, partial(due, parts), partial(sweep, parts), every=every)
+        )
+
+    def using(self, parts: P) -> BackgroundTasks:
+        """All that was declared, with what it needs."""
+        tasks = Tasks()
+        for declare in self._declared:
+            declare(tasks, parts)
+        return tasks.collected
+
+
+def _reading(record: type[T], react: React[T]) -> React[Event]:
+    async def react_to_records(tx: Tx, events: Sequence[Event]) -> None:
+        await react(tx, [read_record(event, record) for event in events])
+
+    return react_to_records

@@ -11,13 +11,15 @@ A lane may have a higher cap while no other lane has work, and none of its jobs 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from asyncpg import Record
 
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.wakeup import Wakeup
+
+T = TypeVar("T")
 
 LEASE: Final = timedelta(seconds=60)
 MAX_FAILURES: Final = 20
@@ -58,10 +60,58 @@ class NewJob:
     """
 
     kind: str
-    payload: Mapping[str, object]
+    payload: object
     due: datetime | None = None
     lane: str | None = None
     unique: str | None = None
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """The details of jobs that need none."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOf(Job, Generic[T]):
+    """A job as the handler of its kind gets it: ``details`` is the payload, decoded."""
+
+    details: T
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind(Generic[T]):
+    """A kind of job, declared by the service that enqueues it: ``SEND = JobKind("refunds.send", SendRefund)``.
+
+    ``details``: what a job says, a record whose members are stored by their names: add none without a default, since
+    jobs of the version before may still wait. The handler names the kind (``@tasks.job(service.SEND)``).
+    """
+
+    name: str
+    details: type[T]
+
+    def new(
+        self, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
+    ) -> NewJob:
+        """A job to enqueue together with others (``enqueue_jobs``)."""
+        return NewJob(self.name, details, due, lane, unique)
+
+    async def enqueue(
+        self, tx: Tx, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
+    ) -> None:
+        """Enqueue one in the caller's transaction."""
+        await enqueue_jobs(tx, [self.new(details, due=due, lane=lane, unique=unique)])
+
+    def decode(self, job: Job) -> JobOf[T]:
+        """As its handler gets it."""
+        return JobOf(
+            job.id,
+            job.kind,
+            job.payload,
+            job.attempt,
+            job.failures,
+            job.due_at,
+            job.lane,
+            msgspec.convert(job.payload, self.details),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,19 @@ A slice names its promises in ``checks.py``; wiring collects them; ``almoner sel
 queries see one moment (REPEATABLE READ, read only), so that changes that are being made give no false alarm.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from time import monotonic
 from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import Database, Tx
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-RUN: Final = "selfcheck.run"
+RUN: Final = JobKind("selfcheck.run", Nothing)
 NIGHTLY: Final = "selfcheck.nightly"
 NIGHT_HOUR: Final = 3
 """UTC, by the business clock."""
@@ -106,12 +104,21 @@ async def run_selfcheck(
         return await run_checks(tx, checks, report)
 
 
-def handlers(checks: Sequence[ConsistencyCheck], telemetry: Telemetry) -> Mapping[str, Handler]:
-    """The nightly job."""
-    return {RUN: partial(_run, checks, telemetry)}
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the nightly job asks, and where it tells what it found."""
+
+    checks: Sequence[ConsistencyCheck]
+    telemetry: Telemetry
 
 
-async def _run(checks: Sequence[ConsistencyCheck], telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
+run_tasks: Final = TasksWith[Parts]()
+
+
+@run_tasks.job(RUN)
+async def run_nightly(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
+    """Ask all; broken promises are counted and logged."""
+    checks, telemetry = parts.checks, parts.telemetry
     outcome = await run_selfcheck(work.db, checks)
     found = {finding.check.name: finding for finding in outcome.findings}
     for check in checks:
@@ -142,8 +149,9 @@ async def next_selfcheck_at(tx: Tx) -> datetime | None:
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
     """Have a worker ask. The sweep itself deals with no record."""
-    await queue.enqueue_job(tx, RUN, {}, unique=NIGHTLY)
+    await RUN.enqueue(tx, Nothing(), unique=NIGHTLY)
     return 0
 
 
-schedules: Final = (Schedule(NIGHTLY, next_selfcheck_at, enqueue_selfcheck),)
+tasks: Final = Tasks()
+tasks.periodic(NIGHTLY, next_selfcheck_at, enqueue_selfcheck)

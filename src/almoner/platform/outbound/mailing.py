@@ -7,6 +7,7 @@ from typing import Final
 from almoner.platform.jobs.outside import waiting_outside
 from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
+from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,15 @@ async def send_mail(
             return JobDropped(str(delayed))
         return JobRetry(patience.delay_after(job.attempt), str(delayed))
     return JobDone()
+
+
+@dataclass(frozen=True, slots=True)
+class Mailer:
+    """What jobs that write to people need: the templates of their slice, and who carries mails."""
+
+    mails: MailRenderer
+    transport: MailTransport
+
+    async def send(self, mail: Mail | None, job: Job, patience: MailRetryPolicy = RETRY_FOR_DAYS) -> Result:
+        """As ``send_mail``."""
+        return await send_mail(self.transport, mail, job, patience)

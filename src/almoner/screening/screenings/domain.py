@@ -6,16 +6,13 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
-from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistVersion
+from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistLoadEvent, WatchlistVersion
 
-CHANGED: Final = "internal.screening_changed"
-"""Told when what is known of a subject's matches has changed, with a ``ScreeningChanged`` in it."""
-UNWATCHED: Final = "internal.screening_unwatched"
-"""Told when a slice has an organisation compared no more, with a ``ScreeningChanged`` in it: others may still."""
-COMPARED: Final = "internal.watchlist_compared"
-"""Told when all who are watched were compared with a version of a list, with a ``Told`` of watch lists in it."""
+COMPARED: Final = InternalEvent("internal.watchlist_compared", WatchlistLoadEvent)
+"""Told when all who are watched were compared with a version of a list."""
 
 MatchSide = Mapping[str, str]
 SubjectType = Literal["organisation", "agent_verification"]
@@ -86,6 +83,12 @@ class ScreeningChanged:
     type: SubjectType
     id: UUID
     decided: bool = False
+
+
+CHANGED: Final = InternalEvent("internal.screening_changed", ScreeningChanged)
+"""Told when what is known of a subject's matches has changed."""
+UNWATCHED: Final = InternalEvent("internal.screening_unwatched", ScreeningChanged)
+"""Told when a slice has an organisation compared no more: others may still."""
 
 
 @dataclass(frozen=True, slots=True)

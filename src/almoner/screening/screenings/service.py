@@ -101,7 +101,7 @@ async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirm
         tx, ALL_PARTNERS, match.id, decision, current=decision == "confirmed" or _still_agrees(match)
     ):
         return False
-    await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
@@ -127,7 +127,7 @@ async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult |
     """
     if not await store.set_manual_result(tx, ALL_PARTNERS, stored.id, found):
         return False
-    await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id, decided=True))
     return True
 
 
@@ -135,7 +135,7 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Take back what was decided of a match that is held; False where nothing was."""
     if not await store.reopen_match(tx, ALL_PARTNERS, match.id, current=_still_agrees(match)):
         return False
-    await outbox.emit(tx, None, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
 
 
@@ -152,7 +152,7 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     for match in were:
         await store.update_match(tx, ALL_PARTNERS, match.as_unwatched())
     if stored.monitored and who.type == "organisation":
-        await outbox.emit(tx, None, UNWATCHED, ScreeningChanged(who.type, who.id))
+        await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
 
 
@@ -211,13 +211,13 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
     """Tell that all who are watched were compared with what a load brought."""
     changes = await watchlists.get_load_changes(tx, load_id)
-    await outbox.emit(tx, None, COMPARED, WatchlistLoadEvent(changes.list, load_id))
+    await outbox.emit_internal(tx, COMPARED, WatchlistLoadEvent(changes.list, load_id))
 
 
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Tell that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_until(tx, ALL_PARTNERS, after, last):
-        await outbox.emit(tx, None, CHANGED, ScreeningChanged(one.who.type, one.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> ScreeningResult:
@@ -237,7 +237,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
     if (stored.engine_version, stored.obstacle) != (ENGINE_VERSION, obstacle):
         await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION, obstacle)
     if changed:
-        await outbox.emit(tx, None, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}
     matches = await store.list_matches(tx, ALL_PARTNERS, stored.id)
     return ScreeningResult(

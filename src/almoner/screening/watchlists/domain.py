@@ -6,6 +6,8 @@ from datetime import date, datetime
 from typing import Final, Literal, get_args
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
+
 Category = Literal["warning", "sanction", "hateSpeech", "commercial", "adverseMedia", "controversial"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 Kind = Literal["person", "organisation", "vessel", "aircraft", "unknown"]
@@ -76,10 +78,6 @@ class RejectedEntry:
 
 SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
 """Lists of which every entry stands in another one under the same number: that one takes their place."""
-LOADED: Final = "internal.watchlist_loaded"
-"""Told when a list has another version, with a ``Told`` in it."""
-REFUSED: Final = "internal.watchlist_refused"
-"""Told when files of a list were refused, with a ``Told`` in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,12 @@ class WatchlistLoadEvent:
 
     list: str
     load: UUID
+
+
+LOADED: Final = InternalEvent("internal.watchlist_loaded", WatchlistLoadEvent)
+"""Told when a list has another version."""
+REFUSED: Final = InternalEvent("internal.watchlist_refused", WatchlistLoadEvent)
+"""Told when files of a list were refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
     """Keep that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_load(tx, ALL_PARTNERS, refused)
-    await outbox.emit(tx, None, REFUSED, WatchlistLoadEvent(load.list, load.id))
+    await outbox.emit_internal(tx, REFUSED, WatchlistLoadEvent(load.list, load.id))
     return refused
 
 
@@ -198,7 +198,7 @@ async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[Wat
     await store.end_entries(tx, ALL_PARTNERS, load.list, ended, load.id)
     await store.insert_entries(tx, ALL_PARTNERS, fresh)
     await store.set_current_load(tx, ALL_PARTNERS, load)
-    await outbox.emit(tx, None, LOADED, WatchlistLoadEvent(load.list, load.id))
+    await outbox.emit_internal(tx, LOADED, WatchlistLoadEvent(load.list, load.id))
 
 
 async def retire_list(tx: Tx, code: str) -> Load:

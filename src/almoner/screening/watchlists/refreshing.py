@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobRetry, NewJob, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh, retry_delay
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound import fetching
@@ -23,12 +24,19 @@ from almoner.screening.watchlists.domain import Load, LoadRefused, WatchlistRefu
 from almoner.screening.watchlists.ports import WatchlistSource
 from almoner.screening.watchlists.store_refresh import Status
 
-REFRESH: Final = "watchlists.refresh"
+
+class RefreshWatchlist(msgspec.Struct, frozen=True):
+    """Which."""
+
+    list: str
+
+
+REFRESH: Final = JobKind("watchlists.refresh", RefreshWatchlist)
 _LANE: Final = "watchlists"
-_SCHEDULE: Final = audit.Actor("system", REFRESH)
+_SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 1_800.0
 """Of what a job may take; what has come is kept, and the next turn goes on from there."""
-LIMITS: Final = {REFRESH: timedelta(hours=1)}
+_LIMIT: Final = timedelta(hours=1)
 
 PlannedRefresh = ScheduledRefresh[WatchlistSource]
 
@@ -43,9 +51,13 @@ class WatchlistRefreshContext:
     telemetry: Telemetry
 
 
-async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, job: Job) -> Result:
+refresh_tasks: Final = TasksWith[WatchlistRefreshContext]()
+
+
+@refresh_tasks.job(REFRESH, limit=_LIMIT)
+async def refresh_watchlist(parts: WatchlistRefreshContext, work: JobContext, job: JobOf[RefreshWatchlist]) -> Result:
     """Fetch the files of a list and load them when one has changed."""
-    planned = next((one for one in parts.plan if one.source == job.payload["list"]), None)
+    planned = next((one for one in parts.plan if one.source == job.details.list), None)
     if planned is None:
         return JobDone()  # the schedule no longer names it
     folder, real_now = parts.folder / planned.source, work.db.deployment.clock.real_now
@@ -99,13 +111,15 @@ async def _record_attempt(
     )
 
 
-async def _enqueue(plan: Sequence[PlannedRefresh], tx: Tx) -> int:
-    """Have a worker refresh what is due. The sweep itself deals with none."""
-    due = await store_refresh.claim_due_lists(tx, ALL_PARTNERS, plan)
-    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"list": one}, lane=_LANE, unique=one) for one in due])
+async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | None:
+    return await store_refresh.next_due_at(tx, ALL_PARTNERS, parts.plan)
+
+
+async def _enqueue(parts: WatchlistRefreshContext, tx: Tx) -> int:
+    """Have a worker refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
+    due = await store_refresh.claim_due_lists(tx, ALL_PARTNERS, parts.plan)
+    await queue.enqueue_jobs(tx, [REFRESH.new(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
     return 0
 
 
-def schedules(plan: Sequence[PlannedRefresh]) -> tuple[Schedule, ...]:
-    """The sweep that keeps the schedule; without one it removes what an earlier one left."""
-    return (Schedule(REFRESH, partial(store_refresh.next_due_at, _=ALL_PARTNERS, plan=plan), partial(_enqueue, plan)),)
+refresh_tasks.periodic(REFRESH.name, _next_due_at, _enqueue)

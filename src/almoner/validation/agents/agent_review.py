@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+import msgspec
 from asyncpg import CheckViolationError
 
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import (
@@ -34,23 +35,39 @@ from almoner.validation.agents.domain import (
     RepresentationRequest,
 )
 from almoner.validation.agents.evaluate import EvaluationOutcome, EvaluationStep, NonprofitEvidence
+from almoner.validation.agents.triggers import Action
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision
 from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.requests import service as validation_requests
 
-REVIEW: Final = "agent_verifications.review"
-ASK_NONPROFIT: Final = "agent_verifications.ask_nonprofit"
+
+class ReviewAgent(msgspec.Struct, frozen=True):
+    """Which. ``then``: what a test value asks for instead."""
+
+    verification: UUID
+    then: Action | None
+
+
+REVIEW: Final = JobKind("agent_verifications.review", ReviewAgent)
+
+
+class AskNonprofit(msgspec.Struct, frozen=True):
+    """About which verification."""
+
+    verification: UUID
+
+
+ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", AskNonprofit)
 _PAYEE: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 _BY_RULE: Final = Decision("accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail.")
 
 
-async def enqueue_review(tx: Tx, verification_id: UUID, then: str | None = None) -> None:
+async def enqueue_review(tx: Tx, verification_id: UUID, then: Action | None = None) -> None:
     """Have it reviewed right after the commit. ``then``: what a test value asks for instead."""
-    payload = {"verification": str(verification_id), "then": then}
-    await queue.enqueue_job(tx, REVIEW, payload, unique=str(verification_id))
+    await REVIEW.enqueue(tx, ReviewAgent(verification_id, then), unique=str(verification_id))
 
 
 async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
@@ -192,7 +209,7 @@ async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOu
             held.id,
             [EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
         )
-        await queue.enqueue_job(tx, ASK_NONPROFIT, {"verification": str(held.id)})
+        await ASK_NONPROFIT.enqueue(tx, AskNonprofit(held.id))
         reasons.append("nonprofit_asked")
     await reviews.request_review(tx, transitions.review_subject_of(held), reasons)
 

@@ -1,16 +1,26 @@
 """The e-mail to the applicant: a link to a page with a button, or a code of six digits (settled 5)."""
 
+from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.agents import confirmation_codes, store, store_mails, transitions
 from almoner.validation.agents.confirmation_codes import CODE_DIGITS, CodeCheckResult, EmailConfirmation
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.agents.evaluate import EvaluationStep
 
-SEND_CONFIRMATION = "agent_verifications.send_confirmation"
+
+class SendConfirmation(msgspec.Struct, frozen=True):
+    """Which."""
+
+    confirmation: UUID
+
+
+SEND_CONFIRMATION: Final = JobKind("agent_verifications.send_confirmation", SendConfirmation)
 
 
 async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
@@ -27,7 +37,7 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
         return False
     new = EmailConfirmation(tx.new_id(), verification.id, tx.real_now, 0)
     await store_mails.insert_confirmation(tx, new)
-    await queue.enqueue_job(tx, SEND_CONFIRMATION, {"confirmation": str(new.id)})
+    await SEND_CONFIRMATION.enqueue(tx, SendConfirmation(new.id))
     return True
 
 

@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType, UnlistedOrganisation
 from almoner.validation.applications.documents.domain import Document
@@ -28,8 +29,6 @@ Occasion = Literal["created", "register_loaded", "asked", "corrected"]
 
 APPROVED: Final = "validation_request.approved"
 REJECTED: Final = "validation_request.rejected"
-DECIDED: Final = "internal.validation_request_decided"
-"""Told when a request is decided, with a ``RequestDecided`` in it."""
 
 REJECTION_MESSAGES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
     {
@@ -193,6 +192,10 @@ class RequestDecided:
     request: UUID
     partner: UUID
     accepted: bool
+
+
+DECIDED: Final = InternalEvent("internal.validation_request_decided", RequestDecided)
+"""Told when a request is decided."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
@@ -20,7 +22,7 @@ from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
@@ -40,8 +42,25 @@ from almoner.validation.requests.schemas import ValidationRequestOut
 
 Scope = Partner | AllPartners
 
-EVALUATE: Final = "validation_requests.evaluate"
-REEVALUATE_PENDING: Final = "validation_requests.reconsider"
+
+class Evaluate(msgspec.Struct, frozen=True):
+    """Which request, why, and what a test value asks for instead."""
+
+    request: UUID
+    occasion: domain.Occasion
+    then: triggers.Action | None = None
+
+
+EVALUATE: Final = JobKind("validation_requests.evaluate", Evaluate)
+
+
+class ReevaluatePending(msgspec.Struct, frozen=True):
+    """Of which registry."""
+
+    registry: UUID
+
+
+REEVALUATE_PENDING: Final = JobKind("validation_requests.reconsider", ReevaluatePending)
 _BATCH_SIZE: Final = 1000
 
 
@@ -52,9 +71,7 @@ async def create(tx: Tx, partner: Partner, asked: NonprofitDetails) -> Validatio
     made = domain.new_request(tx.new_id(), partner.id, asked, registry.id, check.key, tx.now)
     await store.insert(tx, partner, made)
     then = triggers.sandbox_action_of(asked.name) if tx.deployment.sandbox else None
-    await queue.enqueue_job(
-        tx, EVALUATE, {"request": str(made.id), "occasion": "created", "then": then}, unique=str(made.id)
-    )
+    await EVALUATE.enqueue(tx, Evaluate(made.id, "created", then), unique=str(made.id))
     return made
 
 
@@ -100,9 +117,8 @@ async def correct_registry_number(
     await reviews.withdraw_review(
         tx, review_subject_of(held)
     )  # who decides now would decide on what was found of another number
-    payload = {"request": str(held.id), "occasion": "corrected", "then": None}
     # Of its own: a look that is under way, or due, is at what was given before.
-    await queue.enqueue_job(tx, EVALUATE, payload, unique=f"{held.id} {corrected.corrections}")
+    await EVALUATE.enqueue(tx, Evaluate(held.id, "corrected"), unique=f"{held.id} {corrected.corrections}")
     return corrected
 
 
@@ -233,9 +249,7 @@ async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
     found = await store.list_pending(tx, ALL_PARTNERS, registry_id, after, _BATCH_SIZE)
-    payload = {"occasion": "register_loaded", "then": None}
-    jobs = [NewJob(EVALUATE, {"request": str(one), **payload}, unique=str(one)) for one in found]
-    await queue.enqueue_jobs(tx, jobs)
+    await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
     return found[-1] if len(found) == _BATCH_SIZE else None
 
 
@@ -266,5 +280,5 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: Decision
     await reviews.record_decision(tx, review_subject_of(decided), decision)
     await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], build_api_record(tx, decided))
     reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
-    await outbox.emit(tx, decided.partner_id, domain.DECIDED, reported)
+    await outbox.emit_internal(tx, domain.DECIDED, reported, partner=decided.partner_id)
     return decided

@@ -1,6 +1,6 @@
 """The background half of deliveries: fan-out of numbered events, and attempts at deliveries that are due."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import SystemRandom
@@ -10,9 +10,9 @@ from uuid import UUID
 
 from almoner.platform.database.batching import CallBatcher
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
-from almoner.platform.events.outbox import EVERY_TYPE, Reaction
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobRecorded, JobRetry, Result
+from almoner.platform.events.outbox import EVERY_TYPE
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobOf, JobRecorded, JobRetry, Result
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
@@ -20,48 +20,36 @@ from almoner.webhooks.deliveries.store import AttemptOutcome, DueDelivery
 from almoner.webhooks.subscriptions import service as subscriptions
 from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscription
 
-reactions = (Reaction(EVERY_TYPE, service.fan_out_events),)
-
-schedules: Final = (
-    Schedule(
-        "webhooks.forget_attempts",
-        service.next_attempt_deletion_at,
-        service.delete_old_attempts,
-        every=timedelta(days=1),
-    ),
-    Schedule(
-        "webhooks.forget_deliveries",
-        service.next_delivery_deletion_at,
-        service.delete_old_deliveries,
-        every=timedelta(days=1),
-    ),
+tasks: Final = Tasks()
+tasks.reacts_to_events(EVERY_TYPE)(service.fan_out_events)
+tasks.periodic(
+    "webhooks.forget_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, every=timedelta(days=1)
+)
+tasks.periodic(
+    "webhooks.forget_deliveries",
+    service.next_delivery_deletion_at,
+    service.delete_old_deliveries,
+    every=timedelta(days=1),
 )
 
 _random: Final = SystemRandom()
 
 
-def handlers(db: Database, outbound: OutboundClient) -> Mapping[str, Handler]:
-    """The handler of delivery jobs, with the client that wiring makes and closes."""
-    return {
-        service.DELIVER: DeliveryWorker(db, outbound).deliver,
-        service.EXPIRE: expire,
-        subscriptions.REMOVE_LANES: remove_lanes,
-    }
-
-
-async def expire(work: JobContext, job: Job) -> Answer:
+@tasks.job(service.EXPIRE)
+async def expire(work: JobContext, job: JobOf[service.ExpireDeliveries]) -> Answer:
     """End what a paused receiver has held back for too long."""
     ended = 1
     while ended:
         async with work.db.write() as tx:
-            ended = await service.expire_deliveries(tx, UUID(hex=job.payload["subscription"]))
+            ended = await service.expire_deliveries(tx, job.details.subscription)
     return JobDone()
 
 
-async def remove_lanes(work: JobContext, job: Job) -> Answer:
+@tasks.job(subscriptions.REMOVE_LANES)
+async def remove_lanes(work: JobContext, job: JobOf[subscriptions.RemoveLanes]) -> Answer:
     """Remove the lanes of a deleted subscription."""
     async with work.db.write() as tx:
-        removed = await subscriptions.remove_lanes(tx, UUID(hex=job.payload["subscription"]))
+        removed = await subscriptions.remove_lanes(tx, job.details.subscription)
     return JobDone() if removed else JobRetry(LANES_KEPT)
 
 
@@ -83,9 +71,9 @@ class DeliveryWorker:
         self._record = CallBatcher(self._record_all)
         self._cancel = CallBatcher(self._cancel_all)
 
-    async def deliver(self, work: JobContext, job: Job) -> Answer:
+    async def deliver(self, work: JobContext, job: JobOf[service.Deliver]) -> Answer:
         """Make one attempt, unless it is not due any more. Safe to run twice: an attempt's number is recorded once."""
-        found = await self._load(UUID(hex=job.payload["delivery"]))
+        found = await self._load(UUID(hex=job.details.delivery))
         now = self._db.deployment.clock.now()
         if found is None or found.due.next_attempt_at is None:
             return JobDone()
@@ -154,3 +142,12 @@ def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
         return JobRetry(timedelta())  # another worker made this attempt: look again what came of it
     due = outcome.verdict.next_attempt_at
     return JobDone() if due is None else JobRetry(due - now)
+
+
+delivery_tasks: Final = TasksWith[DeliveryWorker]()
+
+
+@delivery_tasks.job(service.DELIVER)
+async def deliver(worker: DeliveryWorker, work: JobContext, job: JobOf[service.Deliver]) -> Answer:
+    """Make one attempt."""
+    return await worker.deliver(work, job)

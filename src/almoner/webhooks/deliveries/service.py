@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import LaneLimits, NewJob
+from almoner.platform.jobs.queue import JobKind, LaneLimits
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import (
     ATTEMPT_RETENTION,
@@ -38,8 +38,23 @@ from almoner.webhooks.subscriptions.domain import (
     lane_of,
 )
 
-DELIVER: Final = "webhooks.deliver"
-EXPIRE: Final = "webhooks.expire"
+
+class Deliver(msgspec.Struct, frozen=True):
+    """Which delivery: its id in hexadecimal."""
+
+    delivery: str
+
+
+DELIVER: Final = JobKind("webhooks.deliver", Deliver)
+
+
+class ExpireDeliveries(msgspec.Struct, frozen=True):
+    """Of which subscription."""
+
+    subscription: UUID
+
+
+EXPIRE: Final = JobKind("webhooks.expire", ExpireDeliveries)
 TEST_EVENT: Final = "webhook_subscription.test"
 MAX_REPLAYED: Final = 10_000
 MAX_REPLAY_AGE: Final = timedelta(days=30)
@@ -183,7 +198,7 @@ async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> N
     await queue.enqueue_jobs(
         tx,
         [
-            NewJob(EXPIRE, {"subscription": subscription_id.hex}, unique=subscription_id.hex)
+            EXPIRE.new(ExpireDeliveries(subscription_id), unique=subscription_id.hex)
             for subscription_id, health in changed.items()
             if health.failing_since is not None and tx.now - health.failing_since >= EXPIRES_AFTER
         ],
@@ -242,9 +257,8 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     await queue.enqueue_jobs(
         tx,
         [
-            NewJob(
-                DELIVER,
-                {"delivery": delivery.id.hex},
+            DELIVER.new(
+                Deliver(delivery.id.hex),
                 due=delivery.due_at,
                 lane=lane_of(delivery.subscription_id, delivery.reason),
             )

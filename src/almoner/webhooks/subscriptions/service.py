@@ -8,6 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import msgspec
+
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.access.security_emails import service as security_emails
@@ -21,7 +23,7 @@ from almoner.platform.http.caller import PERSONAL
 from almoner.platform.http.paging import Page
 from almoner.platform.http.wire import personal_members
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import LaneLimits
+from almoner.platform.jobs.queue import JobKind, LaneLimits
 from almoner.platform.outbound import addresses
 from almoner.platform.outbound.addresses import AddressRefused
 from almoner.webhooks.subscriptions import domain, schemas, store
@@ -37,7 +39,14 @@ from almoner.webhooks.subscriptions.domain import (
     WebhookSubscription,
 )
 
-REMOVE_LANES: Final = "webhooks.remove_lanes"
+
+class RemoveLanes(msgspec.Struct, frozen=True):
+    """Of which subscription."""
+
+    subscription: UUID
+
+
+REMOVE_LANES: Final = JobKind("webhooks.remove_lanes", RemoveLanes)
 
 
 async def create(
@@ -144,7 +153,7 @@ async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Stop a subscription for good; it stays in the list of deleted ones. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
-    await queue.enqueue_job(tx, REMOVE_LANES, {"subscription": subscription_id.hex}, due=tx.now + domain.LANES_KEPT)
+    await REMOVE_LANES.enqueue(tx, RemoveLanes(subscription_id), due=tx.now + domain.LANES_KEPT)
 
 
 async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:

@@ -1,8 +1,9 @@
 """Mailed links, each used once: an invitation (7 days), a new password (1 hour). Both by business time."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from almoner.access.credentials import service as credentials
 from almoner.access.credentials.service import login_attempts, passwords
@@ -21,9 +22,18 @@ from almoner.access.sign_ins.domain import (
 )
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
-RESET_REQUESTED: Final = "sign_ins.reset_asked"
+
+class ResetRequest(msgspec.Struct, frozen=True):
+    """In which realm, from which network address, and the user name, sealed."""
+
+    realm: UUID
+    name: str
+    address: str
+
+
+RESET_REQUESTED: Final = JobKind("sign_ins.reset_asked", ResetRequest)
 _CONTEXT: Final = "reset-asked"
 
 
@@ -52,19 +62,18 @@ async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: 
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, binding=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
-    payload = {"realm": str(realm.id), "name": sealed.hex(), "address": address}
-    await queue.enqueue_job(tx, RESET_REQUESTED, payload, unique=unique)
+    await RESET_REQUESTED.enqueue(tx, ResetRequest(realm.id, sealed.hex(), address), unique=unique)
 
 
-async def send_password_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
+async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
     """Mail the link, unless nobody has the name, or may sign in here; at most three in an hour.
 
     Who has no password but a second factor gets it too: with the password, recovery codes let them in when the passkey
     is lost. Who has nothing of the kind has an invitation, or signs in at the provider.
     """
-    realm = Realm(UUID(payload["realm"]))
+    realm = Realm(requested.realm)
     try:
-        name = tx.vault.decrypt(bytes.fromhex(payload["name"]), context=_CONTEXT, binding=realm.id.bytes).decode()
+        name = tx.vault.decrypt(bytes.fromhex(requested.name), context=_CONTEXT, binding=realm.id.bytes).decode()
     except DecryptionFailed:
         return
     known = await passwords.find_by_user_name(tx, realm, name)
@@ -77,7 +86,7 @@ async def send_password_reset(tx: Tx, payload: Mapping[str, Any]) -> None:
     if await store.count_links(tx, person, "reset", tx.now - LINK_LIFETIMES["reset"]) >= MAX_HOURLY_RESETS:
         return
     await _create_link(tx, person, "reset")
-    by = credentials.own_audit_context(tx, person, payload["address"])
+    by = credentials.own_audit_context(tx, person, requested.address)
     await credentials.record_audit_entry(tx, person, by, "reset.asked")
 
 

@@ -1,7 +1,7 @@
 """Background work of disputes: providers are asked how open ones stand, and what came back to us is taken back."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -10,24 +10,47 @@ import msgspec
 from almoner.giving.accounting.disputes import flows, service
 from almoner.giving.accounting.disputes.domain import RetryLater
 from almoner.giving.accounting.disputes.flows import RETRY_DELAY, DisputeContext
-from almoner.giving.accounting.disputes.service import REFRESH
+from almoner.giving.accounting.disputes.service import REFRESH, RefreshDisputes
 from almoner.giving.checkout.donations.domain import PAYOUT_RETURNED
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
-
-RECOVER: Final = "disputes.recover"
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Result
 
 
-async def refresh_disputes(provider: PaymentProvider, rules: DisbursementRules, work: JobContext, job: Job) -> Result:
+class RecoverLoss(msgspec.Struct, frozen=True):
+    """Of which gift."""
+
+    donation: UUID
+
+
+RECOVER: Final = JobKind("disputes.recover", RecoverLoss)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What looking at a provider's disputes needs."""
+
+    provider: PaymentProvider
+    rules: DisbursementRules
+
+
+tasks: Final = Tasks()
+tasks.periodic("disputes.look_again", service.next_refresh_at, service.enqueue_due_refreshes)
+recovery_tasks: Final = TasksWith[DisbursementRules]()
+provider_tasks: Final = TasksWith[Parts]()
+
+
+@provider_tasks.job(REFRESH)
+async def refresh_disputes(parts: Parts, work: JobContext, job: JobOf[RefreshDisputes]) -> Result:
     """Look at the disputes of one payment."""
     try:
-        await flows.refresh_disputes(DisputeContext(work.db, provider, rules), job.payload["payment"])
+        context = DisputeContext(work.db, parts.provider, parts.rules)
+        await flows.refresh_disputes(context, job.details.payment)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -43,34 +66,20 @@ class _ReturnedDonation(msgspec.Struct):
     id: str
 
 
+@tasks.reacts_to_events(PAYOUT_RETURNED)
 async def on_disbursement_returned(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at gifts whose payout came back."""
-    gifts = [tx.ids.parse("donation", msgspec.convert(event.event_data(), _ReturnedDonation).id) for event in events]
-    jobs = [NewJob(RECOVER, {"donation": str(gift)}, unique=str(gift)) for gift in gifts if gift is not None]
+    gifts = [tx.ids.parse("donation", read_record(event, _ReturnedDonation).id) for event in events]
+    jobs = [RECOVER.new(RecoverLoss(gift), unique=str(gift)) for gift in gifts if gift is not None]
     await queue.enqueue_jobs(tx, jobs)
 
 
-async def recover_loss(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
+@recovery_tasks.job(RECOVER)
+async def recover_loss(rules: DisbursementRules, work: JobContext, job: JobOf[RecoverLoss]) -> Result:
     """Take back what we bore of a gift whose payout came back."""
     try:
         async with work.db.write() as tx:
-            await service.recover_loss(tx, UUID(job.payload["donation"]), rules)
+            await service.recover_loss(tx, job.details.donation, rules)
     except RetryLater:
         return JobRetry(RETRY_DELAY, "something else is under way with the gift")
     return JobDone()
-
-
-reactions: Final = (Reaction(PAYOUT_RETURNED, on_disbursement_returned),)
-
-
-def handlers(provider: PaymentProvider, rules: DisbursementRules) -> Mapping[str, Handler]:
-    """The job that asks the provider."""
-    return {REFRESH: partial(refresh_disputes, provider, rules)}
-
-
-def recovery_handlers(rules: DisbursementRules) -> Mapping[str, Handler]:
-    """The job that asks nobody."""
-    return {RECOVER: partial(recover_loss, rules)}
-
-
-schedules: Final = (Schedule("disputes.look_again", service.next_refresh_at, service.enqueue_due_refreshes),)

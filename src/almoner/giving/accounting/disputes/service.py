@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
 import structlog
 
 from almoner.giving.accounting.disputes import domain, store
@@ -26,10 +27,16 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementError, DisbursementRules, DonationMoved
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 
-REFRESH: Final = "disputes.look"
+
+class RefreshDisputes(msgspec.Struct, frozen=True):
+    """Of which payment, by the provider's name of it."""
+
+    payment: str
+
+
+REFRESH: Final = JobKind("disputes.look", RefreshDisputes)
 BATCH: Final = 100
 _log: Final = structlog.get_logger("almoner.giving")
 
@@ -177,7 +184,7 @@ async def count_open(tx: Tx) -> int:
 
 async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:
     """Have a worker look at the disputes of a provider's payment."""
-    await queue.enqueue_jobs(tx, [NewJob(REFRESH, {"payment": payment}, due, unique=payment)])
+    await REFRESH.enqueue(tx, RefreshDisputes(payment), due=due, unique=payment)
 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:

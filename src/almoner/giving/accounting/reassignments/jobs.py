@@ -1,33 +1,36 @@
 """A register changed: gifts to nonprofits that went over into another follow them (spec 6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Final
 from uuid import UUID
 
 from almoner.giving.accounting.reassignments import service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationMoved
-from almoner.nonprofits.registers.domain import CHANGED
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
-REASSIGN_MERGED: Final = "reassignments.follow"
+REASSIGN_MERGED: Final = JobKind("reassignments.follow", Nothing)
 MAX_ATTEMPTS: Final = 3
 """A payout may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000
 """Gifts that are looked up at a time; each is given on in a transaction of its own."""
 
 
-async def on_register_changed(tx: Tx, _events: Sequence[Event]) -> None:
+tasks: Final = Tasks()
+rules_tasks: Final = TasksWith[DisbursementRules]()
+
+
+@tasks.reacts_to(CHANGED)
+async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
     """Have the gifts looked at."""
-    await queue.enqueue_job(tx, REASSIGN_MERGED, {}, unique=REASSIGN_MERGED)
+    await REASSIGN_MERGED.enqueue(tx, Nothing(), unique=REASSIGN_MERGED.name)
 
 
-async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: Job) -> Result:
+@rules_tasks.job(REASSIGN_MERGED)
+async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Give every received gift to what its nonprofit became.
 
     One that cannot go there, or that a payout was sent with, stays for officers to decide; it is looked at again after
@@ -46,11 +49,3 @@ async def reassign_to_successors(rules: DisbursementRules, work: JobContext, _jo
         if len(found) < BATCH:
             return JobDone()
         after = found[-1]
-
-
-reactions: Final = (Reaction(CHANGED, on_register_changed),)
-
-
-def handlers(rules: DisbursementRules) -> Mapping[str, Handler]:
-    """The job, with the least amounts that are paid out."""
-    return {REASSIGN_MERGED: partial(reassign_to_successors, rules)}

@@ -9,13 +9,12 @@ from almoner.giving.accounting.ledger.domain import PARTNER_TRANSFERS
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER
 from almoner.kit.errors import IncorrectParams
+from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
 REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
 RefundStatus = Literal["pending", "sent", "refused"]
-SENT: Final = "internal.donation_refunded"
-"""Told within giving when a refund was sent, with a ``Sent`` in it."""
 NOTE_LENGTH: Final = 500
 NAME_LENGTH: Final = 255
 """Of what a provider, or our bank, calls a refund."""
@@ -58,6 +57,10 @@ class RefundSent:
 
     donation: UUID
     refund: UUID
+
+
+SENT: Final = InternalEvent("internal.donation_refunded", RefundSent)
+"""Told within giving when a refund was sent."""
 
 
 @dataclass(frozen=True, slots=True)

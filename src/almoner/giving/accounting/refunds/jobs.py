@@ -1,29 +1,31 @@
 """Background work of refunds: providers are asked for them."""
 
-from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Final
-from uuid import UUID
 
 from almoner.giving.accounting.refunds import flows
 from almoner.giving.accounting.refunds.domain import RetryLater
 from almoner.giving.accounting.refunds.flows import RETRY_DELAY, RefundContext
 from almoner.giving.accounting.refunds.ports import RefundStatusReader
-from almoner.giving.accounting.refunds.service import REFRESH, SEND
+from almoner.giving.accounting.refunds.service import REFRESH, SEND, RefreshRefund, SendRefund
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Result
+
+tasks: Final = TasksWith[PaymentProvider]()
+status_tasks: Final = TasksWith[RefundStatusReader]()
+"""For providers that tell what became of a refund."""
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
-async def send_refund(provider: PaymentProvider, work: JobContext, job: Job) -> Result:
+@tasks.job(SEND)
+async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[SendRefund]) -> Result:
     """Have one refund sent. A payment that the provider does not know waits for a person, as a dead job."""
     try:
-        await flows.send_refund(work.db, provider, UUID(job.payload["refund"]))
+        await flows.send_refund(work.db, provider, job.details.refund)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -31,10 +33,11 @@ async def send_refund(provider: PaymentProvider, work: JobContext, job: Job) -> 
     return JobDone()
 
 
-async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: Job) -> Result:
+@status_tasks.job(REFRESH)
+async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: JobOf[RefreshRefund]) -> Result:
     """Look at a refund that was being sent when a notice told of it."""
     try:
-        await flows.refresh_refund(RefundContext(work.db, reader), job.payload["payment"], job.payload["refund"])
+        await flows.refresh_refund(RefundContext(work.db, reader), job.details.payment, job.details.refund)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except ProviderFailure as failure:
@@ -42,9 +45,3 @@ async def refresh_refund(reader: RefundStatusReader, work: JobContext, job: Job)
     except RetryLater:
         return JobRetry(RETRY_DELAY, "a refund of the payment is being sent")
     return JobDone()
-
-
-def handlers(provider: PaymentProvider, reader: RefundStatusReader | None = None) -> Mapping[str, Handler]:
-    """The jobs, with the provider that they ask."""
-    checking = {REFRESH: partial(refresh_refund, reader)} if reader else {}
-    return {SEND: partial(send_refund, provider), **checking}

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
 import structlog
 from asyncpg import UniqueViolationError
 
@@ -37,10 +38,26 @@ from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 
-SEND: Final = "refunds.send"
-REFRESH: Final = "refunds.look"
+
+class SendRefund(msgspec.Struct, frozen=True):
+    """Which."""
+
+    refund: UUID
+
+
+SEND: Final = JobKind("refunds.send", SendRefund)
+
+
+class RefreshRefund(msgspec.Struct, frozen=True):
+    """Which, by the provider's names of it and its payment."""
+
+    payment: str
+    refund: str
+
+
+REFRESH: Final = JobKind("refunds.look", RefreshRefund)
 UNIQUE_PROVIDER_REFUND: Final = "refund_once"
 """The constraint that lets one refund of a provider end one of ours."""
 _log: Final = structlog.get_logger("almoner.giving")
@@ -86,7 +103,7 @@ async def begin_refund(
     if called is not None:
         transfers += await _finish_once(tx, donation, refund, called, started_by, note)
     elif not refund.is_by_bank:
-        await queue.enqueue_jobs(tx, [_send_job(refund)])
+        await _enqueue_sending(tx, refund)
     ledger.post_at_commit(tx, transfers)
     return await get(tx, refund.id)
 
@@ -201,8 +218,7 @@ async def _record_external_refund(tx: Tx, provider: str, found: ProviderRefundSt
 
 async def enqueue_refresh(tx: Tx, payment: str, refund: str, due: datetime) -> None:
     """Have a refund looked at again."""
-    job = NewJob(REFRESH, {"payment": payment, "refund": refund}, unique=refund, due=due)
-    await queue.enqueue_jobs(tx, [job])
+    await REFRESH.enqueue(tx, RefreshRefund(payment, refund), unique=refund, due=due)
 
 
 async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by: str) -> Refund:
@@ -265,7 +281,7 @@ async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
         raise RefundError(
             "the refund is a bank transfer, which cannot be retried: send it and run `almoner refunds mark-sent`"
         )
-    await queue.enqueue_jobs(tx, [_send_job(refund)])
+    await _enqueue_sending(tx, refund)
     return refund
 
 
@@ -286,7 +302,7 @@ async def _finish_refund(
     """What is to be posted, by the caller with all else of its transaction."""
     await store.mark_sent(tx, ALL_PARTNERS, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
-    await outbox.emit(tx, None, domain.SENT, RefundSent(donation.id, refund.id))
+    await outbox.emit_internal(tx, domain.SENT, RefundSent(donation.id, refund.id))
     return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 
@@ -319,10 +335,10 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
     """The gift after a refund of it has ended; what is left of it may be paid out."""
-    await queue.delete_dead_jobs(tx, SEND, str(refund.id))
+    await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
     await disbursements.enqueue_batch_collection(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)
 
 
-def _send_job(refund: Refund) -> NewJob:
-    return NewJob(SEND, {"refund": str(refund.id)}, unique=str(refund.id))
+async def _enqueue_sending(tx: Tx, refund: Refund) -> None:
+    await SEND.enqueue(tx, SendRefund(refund.id), unique=str(refund.id))

@@ -1,8 +1,6 @@
 """Reports of providers that tell them by themselves are fetched; what could not be booked is looked at every night."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 from almoner.giving.accounting.settlements import flows, service
@@ -11,22 +9,26 @@ from almoner.giving.accounting.settlements.ports import PayoutReportSource
 from almoner.giving.checkout.payments.domain import ProviderFailure
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, NewJob, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobKind, JobOf, JobRetry, Nothing, Result
 
-FETCH: Final = "settlements.fetch"
-LIMITS: Final = {FETCH: timedelta(hours=2)}
+FETCH: Final = JobKind("settlements.fetch", Nothing)
+_LIMIT: Final = timedelta(hours=2)
 """A payout of 10,000 payments asks Stripe as many times which of them each is, each try from where the last ended."""
 _AGAIN: Final = timedelta(minutes=5)
 _TRIES: Final = 6
 _REPORTED: Final = 500
-_BY: Final = audit.Actor("system", FETCH)
+_BY: Final = audit.Actor("system", FETCH.name)
 
-schedules: Final = (Schedule("settlements.look_again", service.next_recheck_at, service.recheck_due_exceptions),)
+tasks: Final = Tasks()
+tasks.periodic("settlements.look_again", service.next_recheck_at, service.recheck_due_exceptions)
+
+report_tasks: Final = TasksWith[PayoutReportSource]()
+"""For providers that tell their payouts by themselves."""
 
 
-async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: Job) -> Result:
+@report_tasks.job(FETCH, limit=_LIMIT)
+async def fetch_reports(reports: PayoutReportSource, work: JobContext, job: JobOf[Nothing]) -> Result:
     """Book all that the provider has paid out and that is not booked yet; a report that fails holds up no other."""
     failures: list[str] = []
     async with work.db.read() as tx:
@@ -55,21 +57,16 @@ async def _audit_import(tx: Tx, settlement: Settlement) -> None:
     await audit.record_entry(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=reported)
 
 
-def handlers(reports: PayoutReportSource) -> Mapping[str, Handler]:
-    """The job, with the provider that it asks."""
-    return {FETCH: partial(fetch_reports, reports)}
+async def _fetch_due_at(reports: PayoutReportSource, tx: Tx) -> datetime | None:
+    return await service.next_fetch_at(tx, reports.name)
 
 
-def report_schedules(reports: PayoutReportSource) -> tuple[Schedule, ...]:
+async def _enqueue_fetch(reports: PayoutReportSource, tx: Tx) -> int:
     """Every hour, once there are payments at the provider."""
+    if not await service.claim_fetch(tx, reports.name):
+        return 0
+    await FETCH.enqueue(tx, Nothing())
+    return 1
 
-    async def due(tx: Tx) -> datetime | None:
-        return await service.next_fetch_at(tx, reports.name)
 
-    async def check_due(tx: Tx) -> int:
-        if not await service.claim_fetch(tx, reports.name):
-            return 0
-        await queue.enqueue_jobs(tx, [NewJob(FETCH, {})])
-        return 1
-
-    return (Schedule(FETCH, due, check_due),)
+report_tasks.periodic(FETCH.name, _fetch_due_at, _enqueue_fetch)

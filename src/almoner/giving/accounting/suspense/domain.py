@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.checkout.payments.domain import BANK_TRANSFER, UnallocatedReason
+from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.states import Lifecycle
 
@@ -18,8 +19,6 @@ UNALLOCATED_PAYMENT: Final = Lifecycle(
         "refunding": frozenset({"refunded"}),
     },
 )
-REFUNDED: Final = "internal.unallocated_payment_refunded"
-"""Told within giving when money is back with its donor, with a ``Refunded`` in it."""
 NOTE_LENGTH: Final = 500
 BY_RULE: Final = "rule"
 """Who decides when no person has; a person is named by the login at the terminal."""
@@ -147,6 +146,10 @@ class UnallocatedPaymentRefunded:
     """What is told of a refund: identifiers alone; whoever reacts reads the rest."""
 
     held: UUID
+
+
+REFUNDED: Final = InternalEvent("internal.unallocated_payment_refunded", UnallocatedPaymentRefunded)
+"""Told within giving when money is back with its donor."""
 
 
 class UnallocatedPaymentError(Exception):

@@ -1,26 +1,30 @@
 """Background work of held money: the rules decide when their moment has come, and providers are asked for refunds."""
 
-from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Final
-from uuid import UUID
 
 from almoner.giving.accounting.suspense import flows, service
-from almoner.giving.accounting.suspense.service import REFUND
+from almoner.giving.accounting.suspense.service import REFUND, RefundUnallocatedPayment
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, RefundRefused
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, JobRetry, Result
+
+tasks: Final = Tasks()
+tasks.periodic("suspense.decide", service.next_due_at, service.decide_due_payments)
+provider_tasks: Final = TasksWith[PaymentProvider]()
 
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)
 
 
-async def refund_unallocated_payment(provider: PaymentProvider, work: JobContext, job: Job) -> Result:
+@provider_tasks.job(REFUND)
+async def refund_unallocated_payment(
+    provider: PaymentProvider, work: JobContext, job: JobOf[RefundUnallocatedPayment]
+) -> Result:
     """Have one held payment sent back. What the provider refuses for good waits for a person, as a dead job."""
     try:
-        await flows.refund_unallocated_payment(work.db, provider, UUID(job.payload["held"]))
+        await flows.refund_unallocated_payment(work.db, provider, job.details.held)
     except NoSuchPayment:
         return JobDropped("the provider does not know the payment")
     except RefundRefused as refused:
@@ -28,11 +32,3 @@ async def refund_unallocated_payment(provider: PaymentProvider, work: JobContext
     except ProviderFailure as failure:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(failure))
     return JobDone()
-
-
-def handlers(provider: PaymentProvider) -> Mapping[str, Handler]:
-    """The job, with the provider that it asks."""
-    return {REFUND: partial(refund_unallocated_payment, provider)}
-
-
-schedules: Final = (Schedule("suspense.decide", service.next_due_at, service.decide_due_payments),)

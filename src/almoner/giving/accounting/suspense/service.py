@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
 import structlog
 from asyncpg import CheckViolationError, UniqueViolationError
 
@@ -27,9 +28,16 @@ from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind, NewJob
 
-REFUND: Final = "suspense.refund"
+
+class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
+    """Which."""
+
+    held: UUID
+
+
+REFUND: Final = JobKind("suspense.refund", RefundUnallocatedPayment)
 BATCH: Final = 100
 SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
 """The constraint that keeps money in our books which has reached our bank account."""
@@ -231,14 +239,14 @@ async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_disp
         await store.mark_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
         transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
     await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
-    await queue.delete_dead_jobs(tx, REFUND, str(held.id))
+    await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
     return [*transfers, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
 
 
 async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
     await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
-    await queue.delete_dead_jobs(tx, REFUND, str(held.id))
-    await outbox.emit(tx, None, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
+    await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
+    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
     ledger.post_at_commit(
         tx, [*before, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
     )
@@ -266,7 +274,7 @@ async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str |
 
 
 def _refund_job(held: UnallocatedPayment) -> NewJob:
-    return NewJob(REFUND, {"held": str(held.id)}, unique=str(held.id))
+    return REFUND.new(RefundUnallocatedPayment(held.id), unique=str(held.id))
 
 
 def _ensure_undecided(held: UnallocatedPayment) -> None:

@@ -8,10 +8,9 @@ from uuid import UUID
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountNumbers
 from almoner.kit import iso11649
+from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money, currency_exponent
 
-CONFIRMED: Final = "internal.transfer_confirmed"
-"""Told within giving when a donor says that a transfer was sent, with a ``TransferConfirmed`` in it."""
 _EURO: Final = "EUR"
 _NAME_IN_CODE: Final = 70
 _MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12
@@ -22,6 +21,10 @@ class TransferConfirmed:
     """What is told of a transfer: identifiers alone; whoever reacts reads the rest."""
 
     donation: UUID
+
+
+CONFIRMED: Final = InternalEvent("internal.transfer_confirmed", TransferConfirmed)
+"""Told within giving when a donor says that a transfer was sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
         raise SessionExpired
     confirmed = await donations.confirm_transfer(tx, session, donation.id)
     if confirmed is not None:
-        await outbox.emit(tx, None, domain.CONFIRMED, TransferConfirmed(donation.id))
+        await outbox.emit_internal(tx, domain.CONFIRMED, TransferConfirmed(donation.id))
     return confirmed
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
 import structlog
 
 from almoner.giving.checkout.card_testing import domain, store
@@ -26,9 +27,16 @@ from almoner.giving.checkout.card_testing.domain import (
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
-SEND_CODE: Final = "brakes.send_code"
+
+class SendCode(msgspec.Struct, frozen=True):
+    """Which."""
+
+    code: UUID
+
+
+SEND_CODE: Final = JobKind("brakes.send_code", SendCode)
 BATCH: Final = 1000
 _CONTEXT: Final = "gift-code"
 _log: Final = structlog.get_logger("almoner.giving")
@@ -99,7 +107,7 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, binding=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
     await store.insert_code(tx, ALL_PARTNERS, code, browser.address)
-    await queue.enqueue_job(tx, SEND_CODE, {"code": str(code_id)})
+    await SEND_CODE.enqueue(tx, SendCode(code_id))
 
 
 async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:

@@ -1,26 +1,23 @@
 """Background work of donation requests: the run after each midnight, and what a crash left half received."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
-RUN: Final = "requests.run"
+RUN: Final = JobKind("requests.run", Nothing)
+tasks: Final = Tasks()
 
 
-async def run_invoicing(work: JobContext, _job: Job) -> Result:
+@tasks.job(RUN)
+async def run_invoicing(work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Ask partners for the direct donations of the periods that are over."""
     await flows.run_invoicing(work.db)
     return JobDone()
-
-
-handlers: Final[Mapping[str, Handler]] = {RUN: run_invoicing}
 
 
 async def _allocation_due_at(tx: Tx) -> datetime | None:
@@ -36,11 +33,9 @@ async def _allocate_next(tx: Tx) -> int:
 
 async def _enqueue_run(tx: Tx) -> int:
     """Have a worker bundle the donations, a batch in each transaction. The sweep itself deals with none."""
-    await queue.enqueue_job(tx, RUN, {}, unique=RUN)
+    await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 
 
-schedules: Final = (
-    Schedule("requests.cover", _allocation_due_at, _allocate_next),
-    Schedule(RUN, partial(service.next_run_at, name=RUN), _enqueue_run),
-)
+tasks.periodic("requests.cover", _allocation_due_at, _allocate_next)
+tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)

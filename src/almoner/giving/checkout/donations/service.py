@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.suspense import service as suspense
@@ -36,9 +38,16 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 
-CANCEL_PAYMENT: Final = "donations.close_payment"
+
+class CancelPayment(msgspec.Struct, frozen=True):
+    """Which attempt."""
+
+    payment: UUID
+
+
+CANCEL_PAYMENT: Final = JobKind("donations.close_payment", CancelPayment)
 BATCH: Final = 1000  # S4
 
 
@@ -257,18 +266,13 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
     """Have the provider end what must not be paid any more."""
-    await queue.enqueue_jobs(
-        tx, [_cancel_job(payment_id) for payment_id in await payments.live_attempts_of(tx, donation_ids)]
-    )
+    live = await payments.live_attempts_of(tx, donation_ids)
+    await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.new(CancelPayment(payment_id)) for payment_id in live])
 
 
 async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) -> None:
     """Have the provider end a new attempt at a moment, if it is not paid by then (S5, H6)."""
-    await queue.enqueue_jobs(tx, [_cancel_job(payment.id, due)])
-
-
-def _cancel_job(payment_id: UUID, due: datetime | None = None) -> NewJob:
-    return NewJob(CANCEL_PAYMENT, {"payment": str(payment_id)}, due)
+    await CANCEL_PAYMENT.enqueue(tx, CancelPayment(payment.id), due=due)
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:

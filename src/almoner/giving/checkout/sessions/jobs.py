@@ -3,6 +3,7 @@
 from typing import Final
 
 from almoner.giving.checkout.sessions import service
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks
 
-schedules: Final = (Schedule("sessions.expire", service.next_due_at, service.expire_due),)
+tasks: Final = Tasks()
+tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)

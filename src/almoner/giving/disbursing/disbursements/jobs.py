@@ -1,6 +1,7 @@
 """Background work of payouts: gifts into their buckets, the sandbox's daily run, what a crash left half done."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -11,17 +12,30 @@ import msgspec
 from almoner.giving.checkout.donations import domain as donations_domain
 from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD
+from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, CollectBatches, PlaceHold
 from almoner.giving.disbursing.verifications import domain as verifications_domain
+from almoner.giving.disbursing.verifications.domain import VerificationFlagged
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobRetry, NewJob, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-RUN: Final = "payouts.run"
+RUN: Final = JobKind("payouts.run", Nothing)
+tasks: Final = Tasks()
 _AGAIN: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The least amounts that are paid out, and where it is told what the books refuse."""
+
+    rules: DisbursementRules
+    telemetry: Telemetry
+
+
+payout_tasks: Final = TasksWith[Parts]()
 
 
 class _OrganisationRecord(msgspec.Struct, rename="camel"):
@@ -30,72 +44,65 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
     organisation_id: str
 
 
+@tasks.reacts_to(verifications_domain.FLAGGED)
+async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]) -> None:
+    """Have another look at the buckets of these nonprofits."""
+    await queue.enqueue_jobs(tx, [service.collection_job(one.partner, one.organisation) for one in flagged])
+
+
+@tasks.reacts_to_events(
+    donations_domain.SETTLED,
+    donations_domain.PAYOUT_RETURNED,
+    donations_domain.REASSIGNED,
+    verifications_domain.PROGRESSED,
+)
 async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Have another look at the buckets of the nonprofits that the events are about."""
-    jobs = {}
+    concerned: dict[tuple[UUID, UUID], None] = {}
     for event in events:
-        reported = msgspec.convert(event.event_data(), _OrganisationRecord)
-        organisation_id = tx.ids.parse("organisation", reported.organisation_id)
+        organisation_id = tx.ids.parse("organisation", read_record(event, _OrganisationRecord).organisation_id)
         if event.partner_id is not None and organisation_id is not None:
-            key = f"{event.partner_id}:{organisation_id}"
-            payload = {"partner": str(event.partner_id), "organisation": str(organisation_id)}
-            jobs[key] = NewJob(COLLECT, payload, unique=key)
-    await queue.enqueue_jobs(tx, list(jobs.values()))
+            concerned[event.partner_id, organisation_id] = None
+    await queue.enqueue_jobs(tx, [service.collection_job(*one) for one in concerned])
 
 
-async def collect_batches(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
+@payout_tasks.job(COLLECT)
+async def collect_batches(parts: Parts, work: JobContext, job: JobOf[CollectBatches]) -> Result:
     """Put settled gifts of a nonprofit into their buckets, a batch in each transaction.
 
     Gifts that somebody else held meanwhile were stepped around: they are looked for again.
     """
-    partner = Partner(UUID(job.payload["partner"]))
+    partner = Partner(job.details.partner)
     async with work.db.read() as tx:
-        buckets = await service.batches_of(tx, partner, UUID(job.payload["organisation"]))
+        buckets = await service.batches_of(tx, partner, job.details.organisation)
     for bucket in buckets:
-        await flows.collect_batch(work.db, bucket, rules)
+        await flows.collect_batch(work.db, bucket, parts.rules)
     async with work.db.read() as tx:
         left = [bucket for bucket in buckets if await service.has_unpaid_donations(tx, bucket)]
     return JobRetry(_AGAIN, "somebody else held some of the gifts") if left else JobDone()
 
 
-async def run_disbursements(rules: DisbursementRules, telemetry: Telemetry, work: JobContext, _job: Job) -> Result:
+@payout_tasks.job(RUN)
+async def run_disbursements(parts: Parts, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Run the payouts; what the books refuse is logged, and keeps nothing else back."""
-    ran = await flows.run_disbursements(work.db, rules)
+    ran = await flows.run_disbursements(work.db, parts.rules)
     for disbursement_id, stated in ran.refused:
         payout = work.db.deployment.ids.text("disbursement", disbursement_id)
-        telemetry.log(
+        parts.telemetry.log(
             "payout_refused", work.db.deployment.clock.real_now(), level="error", payout=payout, claimed=stated
         )
     return JobDone()
 
 
-async def place_hold(rules: DisbursementRules, work: JobContext, job: Job) -> Result:
+@payout_tasks.job(HOLD)
+async def place_hold(parts: Parts, work: JobContext, job: JobOf[PlaceHold]) -> Result:
     """Hold payouts to a nonprofit back by rule."""
-    reported = job.payload
-    partner, organisation_id = Partner(UUID(reported["partner"])), UUID(reported["organisation"])
+    wanted = job.details
+    partner = Partner(wanted.partner)
     await flows.hold_disbursements_by_rule(
-        work.db, partner, organisation_id, name=reported["name"], note=reported["note"], rules=rules
+        work.db, partner, wanted.organisation, name=wanted.name, note=wanted.note, rules=parts.rules
     )
     return JobDone()
-
-
-_EVENTS: Final = (
-    donations_domain.SETTLED,
-    donations_domain.PAYOUT_RETURNED,
-    donations_domain.REASSIGNED,
-    verifications_domain.PROGRESSED,
-    verifications_domain.FLAGGED,
-)
-reactions: Final = tuple(Reaction(event, on_balance_changed) for event in _EVENTS)
-
-
-def handlers(rules: DisbursementRules, telemetry: Telemetry) -> Mapping[str, Handler]:
-    """The jobs, with the least amounts that are paid out."""
-    return {
-        COLLECT: partial(collect_batches, rules),
-        RUN: partial(run_disbursements, rules, telemetry),
-        HOLD: partial(place_hold, rules),
-    }
 
 
 async def _propagation_due_at(tx: Tx) -> datetime | None:
@@ -111,12 +118,12 @@ async def _propagate_next(tx: Tx) -> int:
 
 async def _enqueue_run(tx: Tx) -> int:
     """Have a worker run the payouts, a bucket in each transaction. The sweep itself deals with none."""
-    await queue.enqueue_job(tx, RUN, {}, unique=RUN)
+    await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 
 
-def schedules(*, sandbox: bool) -> tuple[Schedule, ...]:
-    """In the sandbox payouts run every day by themselves (settled 9); in production a person runs and confirms them."""
-    every = (Schedule("payouts.follow", _propagation_due_at, _propagate_next),)
-    daily = (Schedule(RUN, partial(service.next_run_at, name=RUN), _enqueue_run),)
-    return every + daily if sandbox else every
+tasks.periodic("payouts.follow", _propagation_due_at, _propagate_next)
+
+sandbox_tasks: Final = Tasks()
+"""In the sandbox payouts run every day by themselves (settled 9); in production a person runs and confirms them."""
+sandbox_tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)

@@ -41,12 +41,31 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind, NewJob
 
 Scope = Partner | AllPartners
 
-COLLECT: Final = "payouts.collect"
-HOLD: Final = "payouts.hold"
+
+class CollectBatches(msgspec.Struct, frozen=True):
+    """Of which partner's gifts to which nonprofit."""
+
+    partner: UUID
+    organisation: UUID
+
+
+COLLECT: Final = JobKind("payouts.collect", CollectBatches)
+
+
+class PlaceHold(msgspec.Struct, frozen=True):
+    """Which partner's payouts to which nonprofit, once for what ``name`` names, and why."""
+
+    partner: UUID
+    organisation: UUID
+    name: str
+    note: str
+
+
+HOLD: Final = JobKind("payouts.hold", PlaceHold)
 BATCH: Final = 1000
 """Donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
@@ -301,9 +320,8 @@ async def hold_disbursements(
 
 async def enqueue_hold(tx: Tx, donation: Donation, name: str, why: str) -> None:
     """Have a worker hold payouts of a gift's partner to its nonprofit, by rule; once for what ``name`` names."""
-    payload = {"partner": str(donation.partner_id), "organisation": str(donation.organisation_id)}
-    payload |= {"name": name, "note": f"{tx.ids.text('donation', donation.id)}: {why}, {name}"}
-    await queue.enqueue_job(tx, HOLD, payload, unique=name)
+    note = f"{tx.ids.text('donation', donation.id)}: {why}, {name}"
+    await HOLD.enqueue(tx, PlaceHold(donation.partner_id, donation.organisation_id, name, note), unique=name)
 
 
 async def release_holds(
@@ -412,8 +430,12 @@ async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: i
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
     """Have a worker put the gifts of a nonprofit that may be paid out now into their buckets."""
-    payload = {"partner": str(partner.id), "organisation": str(organisation_id)}
-    await queue.enqueue_jobs(tx, [NewJob(COLLECT, payload, unique=f"{partner.id}:{organisation_id}")])
+    await queue.enqueue_jobs(tx, [collection_job(partner.id, organisation_id)])
+
+
+def collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
+    """The job that does so; one of them waits at a time."""
+    return COLLECT.new(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
 
 
 async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch) -> bool:

@@ -1,6 +1,7 @@
 """Asking nonprofits by mail, where their address is known, and forgetting who was asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -14,12 +15,12 @@ from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import PROGRESSED, InvalidState
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, Result
-from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mail import Mail, MailTransport
+from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, Result
+from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import Mailer
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -34,10 +35,24 @@ class _VerificationRecord(msgspec.Struct):
     status: _Status
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The mails (``service.MAILS``) and who carries them, and where nonprofits are asked."""
+
+    mailer: Mailer
+    contacts: Contacts
+
+
+tasks: Final = Tasks()
+tasks.periodic("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1))
+mail_tasks: Final = TasksWith[Parts]()
+
+
+@tasks.reacts_to_events(PROGRESSED)
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
     """A verification waits for its nonprofit: ask it. It has ended: forget who answered, in time."""
     for event in events:
-        reported = msgspec.convert(event.event_data(), _VerificationRecord)
+        reported = read_record(event, _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", reported.id)
         if verification_id is None:
             continue
@@ -47,37 +62,34 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
             await service.enqueue_name_erasure(tx, verification_id)
 
 
-reactions: Final = (Reaction(PROGRESSED, on_verification_progressed),)
-schedules: Final = (
-    Schedule("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1)),
-)
+@mail_tasks.job(service.REQUEST)
+async def request_confirmation(parts: Parts, work: JobContext, job: JobOf[service.OfVerification]) -> Result:
+    """Ask the nonprofit, where its address is known."""
+    async with work.db.write() as tx:
+        found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)
+        try:
+            await service.request_confirmation_once(tx, found.id, await parts.contacts(tx, found.organisation_id))
+        except InvalidState as refused:
+            return JobDropped(str(refused))
+    return JobDone()
 
 
-def handlers(mails: MailRenderer, transport: MailTransport, contacts: Contacts) -> Mapping[str, Handler]:
-    """The jobs, with the mails' templates (``service.MAILS``), who carries them, and where nonprofits are asked."""
+@mail_tasks.job(service.SEND)
+async def send_request(parts: Parts, work: JobContext, job: JobOf[service.SendRequest]) -> Result:
+    """Mail it, while it is open."""
+    mail_id = job.details.mail
+    async with work.db.read() as tx:
+        asked = await service.find_page_for_mail(tx, mail_id)
+        mail = None if asked is None else compose_mail(tx, parts.mailer.mails, mail_id, asked, job.due_at)
+    return await parts.mailer.send(mail, job)
 
-    async def send_request(work: JobContext, job: Job) -> Result:
-        async with work.db.write() as tx:
-            found = await verifications.get(tx, ALL_PARTNERS, UUID(job.payload["verification"]))
-            try:
-                await service.request_confirmation_once(tx, found.id, await contacts(tx, found.organisation_id))
-            except InvalidState as refused:
-                return JobDropped(str(refused))
-        return JobDone()
 
-    async def send(work: JobContext, job: Job) -> Result:
-        mail_id = UUID(job.payload["mail"])
-        async with work.db.read() as tx:
-            asked = await service.find_page_for_mail(tx, mail_id)
-            mail = None if asked is None else compose_mail(tx, mails, mail_id, asked, job.due_at)
-        return await mailing.send_mail(transport, mail, job)
-
-    async def forget_names(work: JobContext, job: Job) -> Result:
-        async with work.db.write() as tx:
-            await service.erase_names(tx, UUID(job.payload["verification"]))
-        return JobDone()
-
-    return {service.REQUEST: send_request, service.SEND: send, service.ERASE_NAMES: forget_names}
+@tasks.job(service.ERASE_NAMES)
+async def erase_names(work: JobContext, job: JobOf[service.OfVerification]) -> Result:
+    """Forget who answered."""
+    async with work.db.write() as tx:
+        await service.erase_names(tx, job.details.verification)
+    return JobDone()
 
 
 def compose_mail(tx: Tx, mails: MailRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:

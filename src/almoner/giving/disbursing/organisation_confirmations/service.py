@@ -28,12 +28,28 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
 MAILS: Final = Path(__file__).parent / "mails"
-SEND: Final = "confirmations.send"
-REQUEST: Final = "confirmations.ask"
-ERASE_NAMES: Final = "confirmations.forget_names"
+
+
+class SendRequest(msgspec.Struct, frozen=True):
+    """Which mail."""
+
+    mail: UUID
+
+
+SEND: Final = JobKind("confirmations.send", SendRequest)
+
+
+class OfVerification(msgspec.Struct, frozen=True):
+    """Of which verification."""
+
+    verification: UUID
+
+
+REQUEST: Final = JobKind("confirmations.ask", OfVerification)
+ERASE_NAMES: Final = JobKind("confirmations.forget_names", OfVerification)
 BATCH: Final = 1000  # S4
 _HASHED: Final = "monetary_donation_confirmation_email"
 _OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}
@@ -66,7 +82,7 @@ async def request_confirmation(
     if wanted is new:
         await store.insert(tx, ALL_PARTNERS, new)
     mail = await store.insert_mail(tx, ALL_PARTNERS, wanted.id, email_hash)
-    await queue.enqueue_job(tx, SEND, {"mail": str(mail)})
+    await SEND.enqueue(tx, SendRequest(mail))
     return wanted
 
 
@@ -82,7 +98,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Cont
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     """Have it asked right after the commit, where its address is known."""
-    await queue.enqueue_job(tx, REQUEST, {"verification": str(verification_id)}, unique=str(verification_id))
+    await REQUEST.enqueue(tx, OfVerification(verification_id), unique=str(verification_id))
 
 
 async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
@@ -163,7 +179,7 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, ALL_PARTNERS, verification_id)):
         due = tx.now + domain.ERASED_AFTER
-        await queue.enqueue_job(tx, ERASE_NAMES, {"verification": str(verification_id)}, due=due)
+        await ERASE_NAMES.enqueue(tx, OfVerification(verification_id), due=due)
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.bank_text import to_bank_text, unsendable
+from almoner.kit.events import InternalEvent
 from almoner.kit.money import EXPONENTS
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.countries.domain import ALPHA3_BY_ALPHA2, COUNTRIES
@@ -18,8 +19,6 @@ PAYEE_ACCOUNT: Final = Lifecycle(
 Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
 PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
 STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
-ACCOUNT_PROPOSED: Final = "internal.payee_bank_account_given"
-"""An account was proposed, or approved: the nonprofit may have to be told."""
 NONPROFIT: Final = "nonprofit"
 """Who refuses an account by saying that it is not its own."""
 MAX_NOTE: Final = 2000
@@ -146,6 +145,10 @@ class PayeeAccountProposed:
     """What is told of an account: its identifier alone; whoever reacts reads the rest."""
 
     account: UUID
+
+
+ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_given", PayeeAccountProposed)
+"""An account was proposed, or approved: the nonprofit may have to be told."""
 
 
 @dataclass(frozen=True, slots=True)

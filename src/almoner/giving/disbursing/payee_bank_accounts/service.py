@@ -120,7 +120,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
             f"Another account in {proposal.currency} is proposed for this nonprofit. Approve or reject it first."
         )
     await verifications.on_account_proposed(tx, made.organisation_id, _account_id_text(tx, made), _account_facts(made))
-    await outbox.emit(tx, None, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(made.id))
+    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(made.id))
     return made
 
 
@@ -183,7 +183,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
     await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, differs=differs)
-    await outbox.emit(tx, None, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(account_id))
+    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(account_id))
     return await get(tx, account_id)
 
 

@@ -7,7 +7,14 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.disbursing.verifications import findings, store, store_findings, transitions
-from almoner.giving.disbursing.verifications.domain import FLAGGED, CheckType, InvalidState, Outcome, Verification
+from almoner.giving.disbursing.verifications.domain import (
+    FLAGGED,
+    CheckType,
+    InvalidState,
+    Outcome,
+    Verification,
+    VerificationFlagged,
+)
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, Finding
 from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening, VerifiedAccount
 from almoner.nonprofits.organisations import service as organisations
@@ -153,8 +160,8 @@ async def ensure_no_watchlist_match(tx: Tx, held: Verification) -> None:
 
 async def recheck_disbursements(tx: Tx, held: Verification) -> None:
     """Payouts of the partner to the nonprofit have to look whether they wait."""
-    reported = {"organisationId": tx.ids.text("organisation", held.organisation_id)}
-    await outbox.emit(tx, held.partner_id, FLAGGED, reported)
+    reported = VerificationFlagged(held.partner_id, held.organisation_id)
+    await outbox.emit_internal(tx, FLAGGED, reported, partner=held.partner_id)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:

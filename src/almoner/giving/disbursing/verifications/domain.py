@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 
 VERIFICATION: Final = Lifecycle(
@@ -42,8 +43,6 @@ MAX_NOTE_LENGTH: Final = 2000
 
 RECEIVED: Final = "monetary_donation_verification.received"
 PROGRESSED: Final = "monetary_donation_verification.progressed"
-FLAGGED: Final = "internal.monetary_donation_verification_flagged"
-"""Told to a partner's payouts when a flag was raised or lifted, with the nonprofit's ``organisationId``."""
 
 REASON_OF_FAILED: Final[Mapping[CheckType, RejectionReason]] = {
     "registration": "not_eligible",
@@ -251,3 +250,15 @@ def new_verification(
         processed_at=None,
         requested=requested,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationFlagged:
+    """Of which partner's payouts to which nonprofit."""
+
+    partner: UUID
+    organisation: UUID
+
+
+FLAGGED: Final = InternalEvent("internal.monetary_donation_verification_flagged", VerificationFlagged)
+"""Told to a partner's payouts when a flag was raised or lifted."""

@@ -36,6 +36,7 @@ from almoner.giving.disbursing.verifications.flagging import on_account_refused 
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
+from almoner.giving.disbursing.verifications.transitions import CheckVerification as CheckVerification
 from almoner.giving.disbursing.verifications.transitions import Scope
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound

@@ -4,17 +4,27 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.giving.disbursing.verifications import domain, schemas, store, triggers
 from almoner.giving.disbursing.verifications.domain import CheckType, Outcome, Verification
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
 Scope = Partner | AllPartners
 
-CHECK: Final = "verifications.check_registration"
+
+class CheckVerification(msgspec.Struct, frozen=True):
+    """Which. ``then``: what a test value asks for afterwards."""
+
+    verification: UUID
+    then: triggers.Action | None
+
+
+CHECK: Final = JobKind("verifications.check_registration", CheckVerification)
 
 
 def build_api_record(tx: Tx, verification: Verification) -> MonetaryDonationVerificationOut:
@@ -55,5 +65,4 @@ async def notify_partner(tx: Tx, verification: Verification) -> Verification:
 
 async def enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None = None) -> None:
     """Have it looked at right after the commit. ``then``: what a test value asks for afterwards."""
-    wanted = {"verification": str(verification_id), "then": then}
-    await queue.enqueue_job(tx, CHECK, wanted, unique=f"{verification_id}:{then}")
+    await CHECK.enqueue(tx, CheckVerification(verification_id, then), unique=f"{verification_id}:{then}")

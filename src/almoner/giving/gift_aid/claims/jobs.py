@@ -1,6 +1,6 @@
 """A gift was refunded or given to another organisation: a job looks whether something of a claim has to go back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -10,12 +10,20 @@ from almoner.giving.checkout.donations.domain import REASSIGNED, REFUNDED
 from almoner.giving.gift_aid.claims import service
 from almoner.giving.gift_aid.declarations.domain import CURRENCY
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
 
-ADJUST_CLAIM: Final = "claims.adjust"
+
+class AdjustClaim(msgspec.Struct, frozen=True):
+    """Of which gift."""
+
+    donation: UUID
+
+
+ADJUST_CLAIM: Final = JobKind("claims.adjust", AdjustClaim)
+tasks: Final = Tasks()
 
 
 class _ChangedDonation(msgspec.Struct):
@@ -25,26 +33,21 @@ class _ChangedDonation(msgspec.Struct):
     currency_code: str = msgspec.field(name="currencyCode")
 
 
+@tasks.reacts_to_events(REFUNDED, REASSIGNED)
 async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
     """Enqueue a look at each gift in sterling."""
     jobs = []
     for event in events:
-        changed = msgspec.convert(event.event_data(), _ChangedDonation)
+        changed = read_record(event, _ChangedDonation)
         donation_id = tx.ids.parse("donation", changed.id)
         if donation_id is not None and changed.currency_code == CURRENCY:
-            jobs.append(NewJob(ADJUST_CLAIM, {"donation": str(donation_id)}))
-    if jobs:
-        await queue.enqueue_jobs(tx, jobs)
+            jobs.append(ADJUST_CLAIM.new(AdjustClaim(donation_id)))
+    await queue.enqueue_jobs(tx, jobs)
 
 
-reactions: Final = (Reaction(REFUNDED, on_donation_changed), Reaction(REASSIGNED, on_donation_changed))
-
-
-async def adjust_claim(work: JobContext, job: Job) -> Result:
+@tasks.job(ADJUST_CLAIM)
+async def adjust_claim(work: JobContext, job: JobOf[AdjustClaim]) -> Result:
     """Note what has to go back to HMRC, once."""
     async with work.db.write() as tx:
-        await service.adjust_donation(tx, UUID(job.payload["donation"]))
+        await service.adjust_donation(tx, job.details.donation)
     return JobDone()
-
-
-handlers: Final[Mapping[str, Handler]] = {ADJUST_CLAIM: adjust_claim}

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from almoner.kit import language as languages
 from almoner.kit import web
+from almoner.kit.events import InternalEvent
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.screening.watchlists.domain import Category
 
@@ -21,8 +22,6 @@ FieldKind = Literal["short_text", "long_text", "choice", "number", "url"]
 COMPLIANCE_FLAGS: Final[tuple[Category, ...]] = ("sanction", "warning", "hateSpeech")
 """Which flags fail where a partner has not said otherwise (settled 4)."""
 
-CHANGED: Final = "internal.configuration_changed"
-"""Told when a configuration is changed, with a ``ConfigurationChanged`` in it."""
 
 MAX_CONFIGURATIONS: Final = 100  # the list is not paged (settled 1.1)
 MAX_FIELDS: Final = 30
@@ -86,6 +85,10 @@ class ConfigurationChanged:
 
     configuration: UUID
     partner: UUID
+
+
+CHANGED: Final = InternalEvent("internal.configuration_changed", ConfigurationChanged)
+"""Told when a configuration is changed."""
 
 
 def configuration_problems(configuration: Configuration) -> list[str]:

@@ -98,7 +98,7 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
     if made.is_default and (
         before or requested != ConfigurationInput()
     ):  # whoever named none is judged by it from now on
-        await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(made.id, partner.id))
+        await outbox.emit_internal(tx, domain.CHANGED, ConfigurationChanged(made.id, partner.id), partner=partner.id)
     return made
 
 
@@ -172,7 +172,7 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
     await store.update(tx, partner, changed)
     if before.logo not in (None, changed.logo):
         await media.delete(tx, before.logo)
-    await outbox.emit(tx, partner.id, domain.CHANGED, ConfigurationChanged(changed.id, partner.id))
+    await outbox.emit_internal(tx, domain.CHANGED, ConfigurationChanged(changed.id, partner.id), partner=partner.id)
     return changed
 
 

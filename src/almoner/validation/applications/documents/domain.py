@@ -7,14 +7,13 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import Conflict, Forbidden
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.platform.files.uploads.problems import MaxFileSize, TooManyFiles
 
 SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected"})})
 ScanStatus = Literal["pending_scan", "clean", "rejected"]
 
-SCANNED: Final = "internal.document_scanned"
-"""Told when a scan ends, with a ``DocumentScanned`` in it."""
 
 LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
 MAX_FILES: Final = 20  # U7, of one record
@@ -36,6 +35,10 @@ class DocumentScanned:
 
     document: UUID
     clean: bool
+
+
+SCANNED: Final = InternalEvent("internal.document_scanned", DocumentScanned)
+"""Told when a scan ends."""
 
 
 class DocumentCountExceeded(TooManyFiles):

@@ -3,28 +3,26 @@
 None of it reads or writes the storage while a transaction is open.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Final
-from uuid import UUID
 
 import structlog
 
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
-SWEEP: Final = "documents.sweep"
-VERIFY: Final = "documents.verify"
+SWEEP: Final = JobKind("documents.sweep", Nothing)
+VERIFY: Final = JobKind("documents.verify", Nothing)
 SAMPLE: Final = 200
 """How many documents a night's look reads: those that were read longest ago."""
 
@@ -35,29 +33,32 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_WAIT: Final = timedelta(seconds=15)
 _LONGEST_WAIT: Final = timedelta(minutes=15)
 _log: Final = structlog.get_logger("almoner.validation")
-LIMITS: Final = {SWEEP: timedelta(hours=2), VERIFY: timedelta(hours=1)}
 
 
-def handlers(blobs: BlobStore, scanner: MalwareScanner | None) -> Mapping[str, Handler]:
-    """What runs. Without a scanner documents wait for one."""
-    return {
-        service.SCAN: partial(_scan, blobs, scanner),
-        service.REMOVE: partial(_remove, blobs),
-        SWEEP: partial(_sweep, blobs),
-        VERIFY: partial(_verify, blobs),
-    }
+@dataclass(frozen=True, slots=True)
+class Scanning:
+    """What scanning needs. Without a scanner documents wait for one."""
+
+    blobs: BlobStore
+    scanner: MalwareScanner | None
 
 
-async def _scan(blobs: BlobStore, scanner: MalwareScanner | None, work: JobContext, job: Job) -> Result:
-    document_id = UUID(job.payload["document"])
+tasks: Final = TasksWith[BlobStore]()
+scan_tasks: Final = TasksWith[Scanning]()
+
+
+@scan_tasks.job(service.SCAN)
+async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
+    """Have one scanned."""
+    document_id = job.details.document
     async with work.db.read() as tx:
         document = await service.find_unscanned(tx, document_id)
     if document is None:
         return JobDone()
-    if scanner is None:
+    if parts.scanner is None:
         return JobRetry(_LONGEST_WAIT, "no scanner is set: ALMONER_SCANNER_URL")
     try:
-        threat = await scanner.scan(blobs.read(document.storage_key))
+        threat = await parts.scanner.scan(parts.blobs.read(document.storage_key))
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except BlobMissing:
@@ -67,8 +68,10 @@ async def _scan(blobs: BlobStore, scanner: MalwareScanner | None, work: JobConte
     return JobDone()
 
 
-async def _remove(blobs: BlobStore, work: JobContext, job: Job) -> Result:
-    document_id = UUID(job.payload["document"])
+@tasks.job(service.REMOVE)
+async def remove(blobs: BlobStore, work: JobContext, job: JobOf[service.OfDocument]) -> Result:
+    """Remove the bytes of a deleted one."""
+    document_id = job.details.document
     async with work.db.read() as tx:
         key = await service.find_removable_blob_key(tx, document_id)
     if key is None:
@@ -82,7 +85,8 @@ async def _remove(blobs: BlobStore, work: JobContext, job: Job) -> Result:
     return JobDone()
 
 
-async def _sweep(blobs: BlobStore, work: JobContext, _job: Job) -> Result:
+@tasks.job(SWEEP, limit=timedelta(hours=2))
+async def sweep(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
@@ -133,7 +137,8 @@ async def _to_trash(blobs: BlobStore, work: JobContext, key: str, day: date) -> 
     _log.error("document_trashed", key=key, days=TRASH_DAYS, advice="docs/runbooks/documents.md, What no row knows")
 
 
-async def _verify(blobs: BlobStore, work: JobContext, _job: Job) -> Result:
+@tasks.job(VERIFY, limit=timedelta(hours=1))
+async def verify(blobs: BlobStore, work: JobContext, _job: JobOf[Nothing]) -> Result:
     """Read a sample whole; the self-check tells of what is lost."""
     async with work.db.read() as tx:
         sample = await service.list_least_recently_verified(tx, SAMPLE)
@@ -156,18 +161,17 @@ async def _is_intact(blobs: BlobStore, document: Document) -> bool:
     return read.digest() == document.sha256
 
 
-async def _next_run_at(name: str, tx: Tx) -> datetime | None:
-    last = await last_run_at(tx, name)
+async def _next_run_at(kind: JobKind[Nothing], tx: Tx) -> datetime | None:
+    last = await last_run_at(tx, kind.name)
     return _EPOCH if last is None else last + DAY
 
 
-async def _enqueue(name: str, tx: Tx) -> int:
+async def _enqueue(kind: JobKind[Nothing], tx: Tx) -> int:
     """Have a worker do it. The sweep itself deals with no record."""
-    await queue.enqueue_job(tx, name, {}, unique=name)
+    await kind.enqueue(tx, Nothing(), unique=kind.name)
     return 0
 
 
-schedules: Final = tuple(
-    Schedule(name, partial(_next_run_at, name), partial(_enqueue, name), every=timedelta(days=1))
-    for name in (SWEEP, VERIFY)
-)
+nightly_tasks: Final = Tasks()
+for _kind in (SWEEP, VERIFY):
+    nightly_tasks.periodic(_kind.name, partial(_next_run_at, _kind), partial(_enqueue, _kind), every=timedelta(days=1))

@@ -17,19 +17,29 @@ from datetime import UTC, date, datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound, RateExceeded
 from almoner.kit.text import clean_line
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.uploads import UploadDeclaration
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import domain, store
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
 
 TYPE: Final = "validationrequestdocument"
-SCAN: Final = "documents.scan"
-REMOVE: Final = "documents.remove"
+
+
+class OfDocument(msgspec.Struct, frozen=True):
+    """Which."""
+
+    document: UUID
+
+
+SCAN: Final = JobKind("documents.scan", OfDocument)
+REMOVE: Final = JobKind("documents.remove", OfDocument)
 
 DOCUMENT: Final = UploadDeclaration(
     "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
@@ -68,7 +78,7 @@ async def store_document(tx: Tx, partner: Partner, upload: StoredFile, held: Seq
         raise RateExceeded(domain.RETRY_SECONDS)
     await store.insert(tx, partner, document)
     if status == "pending_scan":
-        await queue.enqueue_job(tx, SCAN, {"document": str(document.id)}, unique=str(document.id))
+        await SCAN.enqueue(tx, OfDocument(document.id), unique=str(document.id))
     return document
 
 
@@ -89,7 +99,7 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
-    await queue.enqueue_job(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+    await REMOVE.enqueue(tx, OfDocument(document.id), unique=str(document.id))
     return document
 
 
@@ -145,9 +155,11 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
     document = await store.record_scan_result(tx, ALL_PARTNERS, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
-    await outbox.emit(tx, document.partner_id, domain.SCANNED, domain.DocumentScanned(document.id, threat is None))
+    await outbox.emit_internal(
+        tx, domain.SCANNED, domain.DocumentScanned(document.id, threat is None), partner=document.partner_id
+    )
     if threat:
-        await queue.enqueue_job(tx, REMOVE, {"document": str(document.id)}, unique=str(document.id))
+        await REMOVE.enqueue(tx, OfDocument(document.id), unique=str(document.id))
 
 
 async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:

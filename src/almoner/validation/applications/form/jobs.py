@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, cast, get_args
-from uuid import UUID
-
-import msgspec
+from typing import Any, Final
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDropped, Result
-from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.events.outbox import Event
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobOf, Result
+from almoner.platform.outbound.mailing import Mailer
 from almoner.validation.applications.documents import domain as documents_domain
 from almoner.validation.applications.form import emails, notifications, service, status_emails, store
-from almoner.validation.applications.form.notifications import NOTIFY_APPLICANT, NotificationKind, notify_applicant
+from almoner.validation.applications.form.notifications import (
+    NOTIFY_APPLICANT,
+    NotificationKind,
+    NotifyApplicant,
+    notify_applicant,
+)
 from almoner.validation.applications.submissions import domain as submissions_domain
 from almoner.validation.decisions.appeals import domain as appeals_domain
 
@@ -29,6 +29,15 @@ _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, Notificati
 }
 
 
+tasks: Final = Tasks()
+tasks.periodic(
+    "applications.forget_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
+)
+mail_tasks: Final = TasksWith[Mailer]()
+"""The mails are those of ``service.MAILS``."""
+
+
+@tasks.reacts_to_events(submissions_domain.CREATED)
 async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
     """Applications came in; what was answered in the form of an invite is of no more use, whoever applied with it."""
     for event in events:
@@ -40,61 +49,46 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
             await notify_applicant(tx, submission_id, "missing", after=_MISSING_NOTICE_DELAY)
 
 
-async def on_submission_decided(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(submissions_domain.DECIDED)
+async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecided]) -> None:
     """All checks of applications have ended."""
-    for event in events:
-        reported = msgspec.convert(event.event_data(), submissions_domain.SubmissionDecided)
+    for reported in decided:
         if reported.status != "pending":
             await notify_applicant(tx, reported.submission, reported.status, of=str(reported.id))
 
 
-async def on_appeal_changed(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(appeals_domain.CHANGED)
+async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChanged]) -> None:
     """Appeals were made or decided."""
-    for event in events:
-        reported = msgspec.convert(event.event_data(), appeals_domain.AppealChanged)
+    for reported in changed:
         await notify_applicant(tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], of=str(reported.appeal))
 
 
-async def on_document_scanned(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(documents_domain.SCANNED)
+async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScanned]) -> None:
     """Documents were scanned."""
-    for event in events:
-        reported = msgspec.convert(event.event_data(), documents_domain.DocumentScanned)
+    for reported in scanned:
         if not reported.clean:
             await notifications.notify_document_rejected(tx, reported.document)
 
 
-reactions: Final = (
-    Reaction(submissions_domain.CREATED, on_submission_created),
-    Reaction(submissions_domain.DECIDED, on_submission_decided),
-    Reaction(appeals_domain.CHANGED, on_appeal_changed),
-    Reaction(documents_domain.SCANNED, on_document_scanned),
-)
-schedules: Final = (
-    Schedule(
-        "applications.forget_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
-    ),
-)
+@mail_tasks.job(service.HAND_OVER)
+async def hand_over(mailer: Mailer, work: JobContext, job: JobOf[service.HandOver]) -> Result:
+    """Mail a form to somebody else who fills it in."""
+    async with work.db.read() as tx:
+        mail = await emails.handover_email(tx, mailer.mails, job.details.handover, job.due_at)
+    return await mailer.send(mail, job)
 
 
-def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
-    """The jobs' handlers, with the mails' templates (``service.MAILS``) and who carries them."""
-
-    async def hand_over(work: JobContext, job: Job) -> Result:
-        async with work.db.read() as tx:
-            mail = await emails.handover_email(tx, mails, UUID(job.payload["handover"]), job.due_at)
-        return await mailing.send_mail(transport, mail, job)
-
-    async def write(work: JobContext, job: Job) -> Result:
-        stated = job.payload
-        if (kind := stated["kind"]) not in get_args(NotificationKind):
-            return JobDropped(f"there is no mail that says {kind}")
-        async with work.db.read() as tx:
-            mail = await status_emails.build_status_email(
-                tx, mails, UUID(stated["submission"]), cast("NotificationKind", kind), stated["of"], job.due_at
-            )
-        if mail is None and kind == "missing":
-            async with work.db.write() as tx:
-                await notifications.schedule_requirements_check(tx, UUID(stated["submission"]), stated["of"])
-        return await mailing.send_mail(transport, mail, job)
-
-    return {service.HAND_OVER: hand_over, NOTIFY_APPLICANT: write}
+@mail_tasks.job(NOTIFY_APPLICANT)
+async def write_to_applicant(mailer: Mailer, work: JobContext, job: JobOf[NotifyApplicant]) -> Result:
+    """Mail what happened; where nothing is missing yet, look again later."""
+    wanted = job.details
+    async with work.db.read() as tx:
+        mail = await status_emails.build_status_email(
+            tx, mailer.mails, wanted.submission, wanted.kind, wanted.of, job.due_at
+        )
+    if mail is None and wanted.kind == "missing":
+        async with work.db.write() as tx:
+            await notifications.schedule_requirements_check(tx, wanted.submission, wanted.of)
+    return await mailer.send(mail, job)

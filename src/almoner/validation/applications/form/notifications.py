@@ -4,8 +4,10 @@ from datetime import timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+import msgspec
+
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.form import drafts, store
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions import service as submissions
@@ -16,7 +18,16 @@ NotificationKind = Literal[
 ]
 """What a mail says. ``refused``: by the virus scanner, a document."""
 
-NOTIFY_APPLICANT: Final = "applications.tell"
+
+class NotifyApplicant(msgspec.Struct, frozen=True):
+    """What of which submission; ``of``: which one of several of its kind."""
+
+    submission: UUID
+    kind: NotificationKind
+    of: str
+
+
+NOTIFY_APPLICANT: Final = JobKind("applications.tell", NotifyApplicant)
 
 _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 72, 168, 336))
 """After a look that found nothing missing: what the registers say may come late, and so may what somebody refuses."""
@@ -26,9 +37,9 @@ async def notify_applicant(
     tx: Tx, submission_id: UUID, kind: NotificationKind, *, after: timedelta | None = None, of: str = ""
 ) -> None:
     """Have a mail written to the applicant. ``of``: which one of several of its kind."""
-    payload = {"submission": str(submission_id), "kind": kind, "of": of}
     due = None if after is None else tx.now + after
-    await queue.enqueue_job(tx, NOTIFY_APPLICANT, payload, due=due, unique=f"{kind} {submission_id} {of}")
+    wanted = NotifyApplicant(submission_id, kind, of)
+    await NOTIFY_APPLICANT.enqueue(tx, wanted, due=due, unique=f"{kind} {submission_id} {of}")
 
 
 async def schedule_requirements_check(tx: Tx, submission_id: UUID, of: str) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.errors import NotFound
@@ -16,7 +18,7 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
@@ -27,7 +29,15 @@ from almoner.validation.applications.submission_documents import service as subm
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 
 MAILS: Final = Path(__file__).parent / "mails"
-HAND_OVER: Final = "applications.hand_over"
+
+
+class HandOver(msgspec.Struct, frozen=True):
+    """Which."""
+
+    handover: UUID
+
+
+HAND_OVER: Final = JobKind("applications.hand_over", HandOver)
 BATCH: Final = 500
 MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; who wants another one types more of its name."""
@@ -157,7 +167,7 @@ async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
         return False
     new = Handover(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))
-    await queue.enqueue_job(tx, HAND_OVER, {"handover": str(new.id)})
+    await HAND_OVER.enqueue(tx, HandOver(new.id))
     return True
 
 

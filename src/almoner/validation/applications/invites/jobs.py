@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import Tasks
 from almoner.validation.applications.invites import service
 
-schedules: Final = (Schedule("validation_invites.expire", service.next_expiry_at, service.record_expiries),)
+tasks: Final = Tasks()
+tasks.periodic("validation_invites.expire", service.next_expiry_at, service.record_expiries)

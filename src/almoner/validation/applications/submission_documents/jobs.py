@@ -3,14 +3,12 @@
 What is left of one then is its row: its hash, its size, its kind, and of which record it was. Decisions stay.
 """
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.background_tasks import TasksWith
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import RETENTION_CHECK_INTERVAL, RetentionPeriods
 from almoner.validation.applications.submission_documents import store
@@ -34,13 +32,11 @@ async def delete_expired_documents(stored: RetentionPeriods, tx: Tx, limit: int 
     return len(due)
 
 
-def schedules(stored: RetentionPeriods) -> Sequence[Schedule]:
-    """The sweep, once a day."""
-    return (
-        Schedule(
-            "documents.forget_decided",
-            documents.next_retention_check_at,
-            partial(delete_expired_documents, stored),
-            every=timedelta(days=1),
-        ),
-    )
+tasks: Final = TasksWith[RetentionPeriods]()
+
+
+async def _next_check_at(_stored: RetentionPeriods, tx: Tx) -> datetime | None:
+    return await documents.next_retention_check_at(tx)
+
+
+tasks.periodic("documents.forget_decided", _next_check_at, delete_expired_documents, every=timedelta(days=1))

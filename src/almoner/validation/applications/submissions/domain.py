@@ -12,6 +12,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType
 from almoner.validation.agents.domain import AgentVerification
@@ -37,8 +38,6 @@ UPDATED: Final = "validation_submission.updated"
 SUCCEEDED: Final = "validation_submission.succeeded"
 FAILED: Final = "validation_submission.failed"
 
-DECIDED: Final = "internal.validation_submission_answered"
-"""Emitted when all checks have ended, with a ``SubmissionDecided``; again after an appeal has resumed some."""
 
 AppealStatus = Literal["open", "upheld", "reversed"]
 
@@ -109,6 +108,10 @@ class SubmissionDecided:
     id: UUID
     submission: UUID
     status: SubmissionStatus
+
+
+DECIDED: Final = InternalEvent("internal.validation_submission_answered", SubmissionDecided)
+"""Emitted when all checks have ended; again after an appeal has resumed some."""
 
 
 @dataclass(frozen=True, slots=True)

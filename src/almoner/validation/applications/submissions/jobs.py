@@ -1,76 +1,78 @@
 """Background work of submissions: evaluating them once their checks tell what became of them, and forgetting."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Final
-from uuid import UUID
-
-import msgspec
+from typing import Final
 
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.events.outbox import Event, record_ids
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.applications.configurations import domain as configurations_domain
-from almoner.validation.applications.configurations.domain import Check, ConfigurationChanged
+from almoner.validation.applications.configurations.domain import ConfigurationChanged
 from almoner.validation.applications.submissions import service, submission_evaluation
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
+from almoner.validation.ongoing.eligibility.domain import SubscriptionEnded
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
+from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChanged
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
+tasks: Final = Tasks()
+tasks.periodic(
+    "validation_submissions.forget_applicants",
+    service.next_erasure_at,
+    service.erase_personal_data,
+    every=timedelta(days=1),
+)
 
-async def evaluate(work: JobContext, job: Job) -> Result:
+
+@tasks.job(service.EVALUATE)
+async def evaluate(work: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Evaluate one submission. A second run finds it answered."""
     async with work.db.write() as tx:
-        await submission_evaluation.evaluate_submission(tx, UUID(job.payload["submission"]))
+        await submission_evaluation.evaluate_submission(tx, job.details.submission)
     return JobDone()
 
 
-async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(DECIDED)
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
     """Validation requests were decided."""
-    decided = [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
-    await service.evaluate_after_request_decisions(tx, decided)
+    await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
-async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(configurations_domain.CHANGED)
+async def on_configuration_changed(tx: Tx, changed: Sequence[ConfigurationChanged]) -> None:
     """Configurations were changed."""
-    for event in events:
-        reported = msgspec.convert(event.event_data(), ConfigurationChanged)
+    for reported in changed:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
-def _reaction_of(check: Check, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
-    """Something became of checks; their events carry their records."""
-
-    async def react(tx: Tx, events: Sequence[Event]) -> None:
-        records: list[Any] = [event.event_data() for event in events]
-        named = [tx.ids.parse(type_, record["id"]) for record in records]
-        await service.evaluate_after_check_results(tx, check, list(dict.fromkeys(one for one in named if one)))
-
-    return react
+@tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
+async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
+    """Agents were decided about."""
+    await service.evaluate_after_check_results(tx, "agent_verification", record_ids(tx, "agentverification", events))
 
 
-_on_agent: Final = _reaction_of("agent_verification", "agentverification")
-_on_monitoring: Final = _reaction_of("compliance", "monitoringsubscription")
-_on_eligibility: Final = _reaction_of("eligibility", "eligibilitysubscription")
+@tasks.reacts_to_events(monitoring_domain.UPDATED)
+async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
+    """The results of monitoring changed."""
+    await service.evaluate_after_check_results(tx, "compliance", record_ids(tx, "monitoringsubscription", events))
 
-reactions: Final = (
-    Reaction(DECIDED, on_request_decided),
-    Reaction(agents_domain.EVENTS["approved"], _on_agent),
-    Reaction(agents_domain.EVENTS["rejected"], _on_agent),
-    Reaction(monitoring_domain.UPDATED, _on_monitoring),
-    Reaction(monitoring_domain.STATUS_CHANGED, _on_monitoring),
-    Reaction(eligibility_domain.UPDATED, _on_eligibility),
-    Reaction(eligibility_domain.ENDED, _on_eligibility),
-    Reaction(configurations_domain.CHANGED, on_configuration_changed),
-)
-schedules: Final = (
-    Schedule(
-        "validation_submissions.forget_applicants",
-        service.next_erasure_at,
-        service.erase_personal_data,
-        every=timedelta(days=1),
-    ),
-)
-handlers: Final = {service.EVALUATE: evaluate}
+
+@tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
+async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChanged]) -> None:
+    """Monitoring is live, or has ended."""
+    await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in changed])
+
+
+@tasks.reacts_to_events(eligibility_domain.UPDATED)
+async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
+    """The results of eligibility changed."""
+    await service.evaluate_after_check_results(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
+
+
+@tasks.reacts_to(eligibility_domain.ENDED)
+async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEnded]) -> None:
+    """Eligibility has ended."""
+    await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in ended])

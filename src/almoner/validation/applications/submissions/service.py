@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -17,7 +19,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import domain as configurations_domain
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import Check, Configuration
@@ -60,7 +62,14 @@ from almoner.validation.requests.domain import ValidationRequest
 
 Scope = Partner | AllPartners
 
-EVALUATE: Final = "validation_submissions.evaluate"
+
+class Evaluate(msgspec.Struct, frozen=True):
+    """Which submission."""
+
+    submission: UUID
+
+
+EVALUATE: Final = JobKind("validation_submissions.evaluate", Evaluate)
 BATCH: Final = 1000  # S4
 _LANGUAGE: Final = "en"
 _LONGEST_NAME: Final = 500
@@ -366,9 +375,7 @@ async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
     """Have submissions evaluated after the commit, each once."""
-    await queue.enqueue_jobs(
-        tx, [NewJob(EVALUATE, {"submission": str(one)}, unique=str(one)) for one in submission_ids]
-    )
+    await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one), unique=str(one)) for one in submission_ids])
 
 
 async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:

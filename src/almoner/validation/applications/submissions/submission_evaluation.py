@@ -76,7 +76,9 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionOut:
     """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
     reported = schemas.submission_out(tx, new)
     await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
-    await outbox.emit(tx, new.partner_id, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status))
+    await outbox.emit_internal(
+        tx, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status), partner=new.partner_id
+    )
     return reported
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.configurations.domain import Check
@@ -18,8 +19,6 @@ Appellant = Literal["partner", "applicant", "visitor"]
 """Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is; a visitor has
 come by the form, or by the link of its invite, which others may know, and has shown nothing."""
 
-CHANGED: Final = "internal.appeal_changed"
-"""Told when one is made and when it is decided, with an ``AppealChanged`` in it."""
 
 MAX_TEXT: Final = 5000
 BUSINESS_DAYS: Final = 10
@@ -41,6 +40,10 @@ class AppealChanged:
     appeal: UUID
     submission: UUID
     status: AppealStatus
+
+
+CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChanged)
+"""Told when one is made and when it is decided."""
 
 
 @dataclass(frozen=True, slots=True)

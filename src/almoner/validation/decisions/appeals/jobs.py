@@ -1,47 +1,57 @@
 """Background work of appeals: the answer once what was never looked at has been."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.events.outbox import Event, record_ids
+from almoner.platform.jobs.background_tasks import JobContext, Tasks
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
+from almoner.validation.ongoing.eligibility.domain import SubscriptionEnded
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
+from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChanged
+
+tasks: Final = Tasks()
+tasks.periodic("appeals.forget_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1))
 
 
-async def complete_reversal(work: JobContext, job: Job) -> Result:
+@tasks.job(service.COMPLETE_REVERSAL)
+async def complete_reversal(work: JobContext, job: JobOf[service.CompleteReversal]) -> Result:
     """Settle one submission. A second run finds it answered."""
     async with work.db.write() as tx:
-        await service.complete_reversal(tx, UUID(job.payload["submission"]))
+        await service.complete_reversal(tx, job.details.submission)
     return JobDone()
 
 
-def _reaction_of(check: str, type_: str) -> Callable[[Tx, Sequence[Event]], Awaitable[None]]:
-    """Something became of checks; their events carry their records."""
-
-    async def react(tx: Tx, events: Sequence[Event]) -> None:
-        records: list[Any] = [event.event_data() for event in events]
-        named = [tx.ids.parse(type_, record["id"]) for record in records]
-        await service.complete_reversals_after_checks(tx, check, list(dict.fromkeys(one for one in named if one)))
-
-    return react
+@tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
+async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
+    """Agents were decided about."""
+    await service.complete_reversals_after_checks(tx, "agent", record_ids(tx, "agentverification", events))
 
 
-reactions: Final = (
-    Reaction(agents_domain.EVENTS["approved"], _reaction_of("agent", "agentverification")),
-    Reaction(agents_domain.EVENTS["rejected"], _reaction_of("agent", "agentverification")),
-    Reaction(monitoring_domain.UPDATED, _reaction_of("monitoring", "monitoringsubscription")),
-    Reaction(monitoring_domain.STATUS_CHANGED, _reaction_of("monitoring", "monitoringsubscription")),
-    Reaction(eligibility_domain.UPDATED, _reaction_of("eligibility", "eligibilitysubscription")),
-    Reaction(eligibility_domain.ENDED, _reaction_of("eligibility", "eligibilitysubscription")),
-)
-schedules: Final = (
-    Schedule("appeals.forget_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1)),
-)
-handlers: Final[Mapping[str, Handler]] = {service.COMPLETE_REVERSAL: complete_reversal}
+@tasks.reacts_to_events(monitoring_domain.UPDATED)
+async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
+    """The results of monitoring changed."""
+    await service.complete_reversals_after_checks(tx, "monitoring", record_ids(tx, "monitoringsubscription", events))
+
+
+@tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
+async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChanged]) -> None:
+    """Monitoring is live, or has ended."""
+    await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in changed])
+
+
+@tasks.reacts_to_events(eligibility_domain.UPDATED)
+async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
+    """The results of eligibility changed."""
+    await service.complete_reversals_after_checks(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
+
+
+@tasks.reacts_to(eligibility_domain.ENDED)
+async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEnded]) -> None:
+    """Eligibility has ended."""
+    await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in ended])

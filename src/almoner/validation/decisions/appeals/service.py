@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.domain import AgentVerification
 from almoner.validation.applications.submissions import domain as submissions_domain
@@ -26,7 +28,14 @@ from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
-COMPLETE_REVERSAL: Final = "appeals.settle"
+
+class CompleteReversal(msgspec.Struct, frozen=True):
+    """Of which submission."""
+
+    submission: UUID
+
+
+COMPLETE_REVERSAL: Final = JobKind("appeals.settle", CompleteReversal)
 BATCH: Final = 1000
 
 
@@ -147,9 +156,7 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
 async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Something became of these subscriptions: settle the appeals that wait for them."""
     found = await store.list_reversed_by_checks(tx, ALL_PARTNERS, check, ids)
-    await queue.enqueue_jobs(
-        tx, [NewJob(COMPLETE_REVERSAL, {"submission": str(one)}, unique=str(one)) for one in found]
-    )
+    await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new(CompleteReversal(one), unique=str(one)) for one in found])
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
@@ -194,4 +201,6 @@ async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
 
 async def _emit_changed(tx: Tx, appeal: Appeal) -> None:
     status: AppealStatus = appeal.status
-    await outbox.emit(tx, appeal.partner_id, CHANGED, AppealChanged(appeal.id, appeal.submission_id, status))
+    await outbox.emit_internal(
+        tx, CHANGED, AppealChanged(appeal.id, appeal.submission_id, status), partner=appeal.partner_id
+    )

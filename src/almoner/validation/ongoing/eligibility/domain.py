@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 
@@ -40,8 +41,6 @@ EVALUATED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", 
 """Those whose results depend on what is known of the organisation."""
 
 UPDATED: Final = "eligibility_subscription.updated"
-ENDED: Final = "internal.eligibility_subscription_ended"
-"""Told when one is cancelled, or fails with its validation request: {id}."""
 BY_SANDBOX: Final = "sandbox"
 """The rule of what a partner of the sandbox said."""
 
@@ -309,3 +308,14 @@ def _findings(
         )
         for sub in ordered_sub_tags({*confirmed, *suggested})
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionEnded:
+    """Which."""
+
+    subscription: UUID
+
+
+ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", SubscriptionEnded)
+"""Told when one is cancelled, or fails with its validation request."""

@@ -22,6 +22,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilitySubscription,
     KnownActivities,
     Occasion,
+    SubscriptionEnded,
 )
 from almoner.validation.requests import service as validation_requests
 
@@ -123,8 +124,7 @@ async def store_transition(tx: Tx, moved: EligibilitySubscription, *, stays: boo
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Store the end of a locked one, and let who waits for it know."""
     await store_transition(tx, subscription)
-    reported = {"id": tx.ids.text("eligibilitysubscription", subscription.id)}
-    await outbox.emit(tx, subscription.partner_id, ENDED, reported)
+    await outbox.emit_internal(tx, ENDED, SubscriptionEnded(subscription.id), partner=subscription.partner_id)
 
 
 async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
@@ -17,7 +19,7 @@ from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.ongoing.eligibility import (
     domain,
@@ -51,8 +53,26 @@ from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
-EVALUATE: Final = "eligibility_subscriptions.evaluate"
-REEVALUATE: Final = "eligibility_subscriptions.reevaluate"
+
+class Evaluate(msgspec.Struct, frozen=True):
+    """Which subscription, and why."""
+
+    subscription: UUID
+    occasion: Occasion
+
+
+EVALUATE: Final = JobKind("eligibility_subscriptions.evaluate", Evaluate)
+
+
+class Reevaluate(msgspec.Struct, frozen=True):
+    """The subscriptions of a partner's configuration, or all, ``after`` one of them."""
+
+    partner: UUID | None = None
+    configuration: UUID | None = None
+    after: UUID | None = None
+
+
+REEVALUATE: Final = JobKind("eligibility_subscriptions.reevaluate", Reevaluate)
 _BATCH_SIZE: Final = 1000
 _FIRST: Final = UUID(int=0)
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
@@ -255,13 +275,12 @@ async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisa
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may allow something else: evaluate its subscriptions anew."""
-    payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
-    await queue.enqueue_job(tx, REEVALUATE, payload, unique=str(configuration_id))
+    await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id), unique=str(configuration_id))
 
 
 async def reevaluate_all(tx: Tx) -> None:
     """The rules of activities have changed: evaluate every subscription anew."""
-    await queue.enqueue_job(tx, REEVALUATE, {"partner": None, "configuration": None, "after": None}, unique="all")
+    await REEVALUATE.enqueue(tx, Reevaluate(), unique="all")
 
 
 async def reevaluate_batch(
@@ -284,8 +303,5 @@ async def reevaluate_batch(
 
 
 async def _enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
-    jobs = [
-        NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
-        for one in subscription_ids
-    ]
+    jobs = [EVALUATE.new(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids]
     await queue.enqueue_jobs(tx, jobs)

@@ -1,19 +1,16 @@
 """Comparing again: when a list has another version, only whom the update could change; all when the engine has one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
 from almoner.platform.database.transactions import Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext, Schedule
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.service import Screener
@@ -27,43 +24,53 @@ _LANE: Final = "screening"
 _RETRY_DELAY: Final = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
-class RescreeningProgress:
-    """How far comparing again for a load is: what it ended comes first, then what it brought. ``after``: a subject."""
+tasks: Final = Tasks()
+screening_tasks: Final = TasksWith[Screener]()
 
-    load: str
-    stage: Literal["ended", "brought"] = "ended"
-    after: str | None = None
+
+@screening_tasks.job(service.RESCREEN)
+async def rescreen_load(screener: Screener, work: JobContext, job: JobOf[service.RescreeningProgress]) -> Result:
+    """See ``rescreen_after_load``."""
+    return await rescreen_after_load(screener, work, job.details)
+
+
+@screening_tasks.job(service.RESCREEN_OUTDATED)
+async def rescreen_outdated(screener: Screener, work: JobContext, job: JobOf[service.RescreenOutdated]) -> Result:
+    """See ``rescreen_outdated_subjects``."""
+    return await rescreen_outdated_subjects(screener, work, job.details.after)
 
 
 async def rescreen_after_load(
-    screener: Screener, work: JobContext, job: Job, *, at_most: int = MAX_SUBJECTS_PER_JOB
+    screener: Screener,
+    work: JobContext,
+    progress: service.RescreeningProgress,
+    *,
+    at_most: int = MAX_SUBJECTS_PER_JOB,
 ) -> Result:
     """Compare those again who match what a load ended, then those who would match what it brought.
 
     However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
     ended, and would begin anew for ever.
     """
-    stated = RescreeningProgress(**job.payload)
-    follow = _rescreen_ended if stated.stage == "ended" else _rescreen_added
-    after = await follow(screener, work, UUID(stated.load), UUID(stated.after) if stated.after else _FIRST, at_most)
+    follow = _rescreen_ended if progress.stage == "ended" else _rescreen_added
+    after = await follow(screener, work, progress.load, progress.after or _FIRST, at_most)
     async with work.db.write() as tx:
         if after is not None:
-            await queue.enqueue_job(tx, service.RESCREEN, asdict(replace(stated, after=str(after))))
-        elif stated.stage == "ended":
-            await queue.enqueue_job(tx, service.RESCREEN, asdict(RescreeningProgress(stated.load, "brought")))
+            await service.RESCREEN.enqueue(tx, msgspec.structs.replace(progress, after=after))
+        elif progress.stage == "ended":
+            await service.RESCREEN.enqueue(tx, service.RescreeningProgress(progress.load, "brought"))
         else:
-            await screenings.emit_screening_completed(tx, UUID(stated.load))
+            await screenings.emit_screening_completed(tx, progress.load)
     return JobDone()
 
 
 async def rescreen_outdated_subjects(
-    screener: Screener, work: JobContext, job: Job, *, at_most: int = MAX_SUBJECTS_PER_JOB
+    screener: Screener, work: JobContext, after: UUID, *, at_most: int = MAX_SUBJECTS_PER_JOB
 ) -> Result:
     """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
     limit = max(1, at_most // 10)
     async with work.db.read() as tx:
-        found = await screenings.list_outdated_subjects(tx, UUID(job.payload["after"]), limit)
+        found = await screenings.list_outdated_subjects(tx, after, limit)
     await _rescreen_subjects(screener, work, found)
     if len(found) == limit:
         async with work.db.write() as tx:
@@ -72,14 +79,14 @@ async def rescreen_outdated_subjects(
 
 
 async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
-    await queue.enqueue_job(tx, service.RESCREEN_OUTDATED, {"after": str(after)}, lane=_LANE, unique=str(after))
+    await service.RESCREEN_OUTDATED.enqueue(tx, service.RescreenOutdated(after), lane=_LANE, unique=str(after))
 
 
 async def _renewal_due(tx: Tx) -> datetime | None:
     """At once where the engine is newer than what somebody was compared by; later again, should a job have failed."""
     if not await screenings.has_outdated_subjects(tx):
         return None
-    ran = await last_run_at(tx, service.RESCREEN_OUTDATED)
+    ran = await last_run_at(tx, service.RESCREEN_OUTDATED.name)
     return tx.now if ran is None else ran + _RETRY_DELAY
 
 
@@ -122,20 +129,11 @@ async def _rescreen_subjects(screener: Screener, work: JobContext, subjects: Seq
         await screener.run_with_watchlists(work.db, partial(service.rescreen, screener, subject))
 
 
-async def on_list_loaded(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(LOADED)
+async def on_list_loaded(tx: Tx, loaded: Sequence[WatchlistLoadEvent]) -> None:
     """A job for each version."""
-    for event in events:
-        load = str(msgspec.convert(event.event_data(), WatchlistLoadEvent).load)
-        await queue.enqueue_job(tx, service.RESCREEN, {"load": load}, unique=load)
+    for one in loaded:
+        await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique=str(one.load))
 
 
-reactions: Final = (Reaction(LOADED, on_list_loaded),)
-schedules: Final = (Schedule(service.RESCREEN_OUTDATED, _renewal_due, _begin_renewal),)
-
-
-def handlers(screener: Screener) -> Mapping[str, Handler]:
-    """The jobs, with the lists of the process."""
-    return {
-        service.RESCREEN: partial(rescreen_after_load, screener),
-        service.RESCREEN_OUTDATED: partial(rescreen_outdated_subjects, screener),
-    }
+tasks.periodic(service.RESCREEN_OUTDATED.name, _renewal_due, _begin_renewal)

@@ -9,9 +9,12 @@ from dataclasses import replace
 from typing import Final, Literal
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.jobs.queue import JobKind
 from almoner.screening.matching.domain import Party
 from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import (
@@ -26,8 +29,25 @@ from almoner.screening.watchlists.domain import CATEGORIES, SUBSUMED_LISTS
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import MAX_NOTE_LENGTH, Decision, ReviewNotOpen, ReviewSubject
 
-RESCREEN: Final = "matches.rescreen"
-RESCREEN_OUTDATED: Final = "matches.renew"
+
+class RescreeningProgress(msgspec.Struct, frozen=True):
+    """How far comparing again for a load is: what it ended comes first, then what it brought. ``after``: a subject."""
+
+    load: UUID
+    stage: Literal["ended", "brought"] = "ended"
+    after: UUID | None = None
+
+
+RESCREEN: Final = JobKind("matches.rescreen", RescreeningProgress)
+
+
+class RescreenOutdated(msgspec.Struct, frozen=True):
+    """Those after a subject."""
+
+    after: UUID
+
+
+RESCREEN_OUTDATED: Final = JobKind("matches.renew", RescreenOutdated)
 SCREENING: Final = "screening"
 """The kind of review of what cannot be compared."""
 DIFFERENT: Final = "not_the_same"

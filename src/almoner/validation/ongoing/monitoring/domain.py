@@ -7,6 +7,7 @@ from typing import Final, Literal, cast
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import CATEGORIES, Category
@@ -36,8 +37,6 @@ DEFAULT_FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "h
 """The complianceFlags of who has configured nothing else (settled 4)."""
 
 UPDATED: Final = "monitoring_subscription.updated"
-STATUS_CHANGED: Final = "internal.monitoring_subscription_moved"
-"""Told when one is live, failed or cancelled, which partners hear of only by results: {id}."""
 
 
 class EntityNotFound(BadRequest):
@@ -313,3 +312,14 @@ class Filters:
     status: MonitoringStatus | None = None
     words: tuple[str, ...] = ()
     has_organisation: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionStatusChanged:
+    """Which."""
+
+    subscription: UUID
+
+
+STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_moved", SubscriptionStatusChanged)
+"""Told when one is live, failed or cancelled, which partners hear of only by results."""

@@ -1,18 +1,15 @@
 """Background work of monitoring: looking at new subscriptions, and again when something else is known."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
 from almoner.nonprofits.organisations.service import UPDATED
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, Result
+from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
+from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistLoadEvent
@@ -21,66 +18,65 @@ from almoner.validation.applications.configurations.domain import ConfigurationC
 from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
 from almoner.validation.requests.domain import DECIDED, RequestDecided
 
+tasks: Final = Tasks()
+screening_tasks: Final = TasksWith[Screener]()
 
-async def evaluate(screener: Screener, work: JobContext, job: Job) -> Result:
+
+@screening_tasks.job(service.EVALUATE)
+async def evaluate(screener: Screener, work: JobContext, job: JobOf[service.Evaluate]) -> Result:
     """Look at one subscription. A second run finds nothing changed."""
 
     async def check_due(tx: Tx) -> None:
-        await monitoring_evaluation.evaluate_subscription(
-            tx, screener, UUID(job.payload["subscription"]), job.payload["occasion"]
-        )
+        await monitoring_evaluation.evaluate_subscription(tx, screener, job.details.subscription, job.details.occasion)
 
     await screener.run_with_watchlists(work.db, check_due)
     return JobDone()
 
 
-async def reevaluate(work: JobContext, job: Job) -> Result:
+@tasks.job(service.REEVALUATE)
+async def reevaluate(work: JobContext, job: JobOf[service.Reevaluate]) -> Result:
     """Have the next subscriptions of a configuration judged anew, and after them the others by a job of their own."""
-    stated = job.payload
-    partner, configuration = Partner(UUID(stated["partner"])), UUID(stated["configuration"])
+    wanted = job.details
     async with work.db.write() as tx:
-        after = await service.reevaluate_batch(
-            tx, partner, configuration, UUID(stated["after"]) if stated["after"] else None
-        )
+        after = await service.reevaluate_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
         if after is not None:
-            await queue.enqueue_job(tx, service.REEVALUATE, {**stated, "after": str(after)})
+            await service.REEVALUATE.enqueue(tx, msgspec.structs.replace(wanted, after=after))
     return JobDone()
 
 
-async def on_configuration_changed(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(CONFIGURATION_CHANGED)
+async def on_configuration_changed(tx: Tx, events: Sequence[ConfigurationChanged]) -> None:
     """Configurations were changed."""
-    for changed in dict.fromkeys(msgspec.convert(event.event_data(), ConfigurationChanged) for event in events):
+    for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
-async def on_request_decided(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(DECIDED)
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
     """Validation requests were decided."""
-    await service.evaluate_after_request_decisions(
-        tx, [msgspec.convert(event.event_data(), RequestDecided).request for event in events]
-    )
+    await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
+@tasks.reacts_to_events(UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
     """Registers told something else of organisations that somebody follows."""
-    reported = [
-        tx.ids.parse("organisation", msgspec.convert(event.event_data(), _OrganisationId).id) for event in events
-    ]
+    reported = [tx.ids.parse("organisation", read_record(event, _OrganisationId).id) for event in events]
     await service.evaluate_after_organisation_changes(
         tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
     )
 
 
-async def on_screening_changed(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(CHANGED)
+async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
     """Matches with watch lists came, went, or were decided."""
-    changed = [msgspec.convert(event.event_data(), ScreeningChanged) for event in events]
     organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 
 
-async def on_list_compared(tx: Tx, events: Sequence[Event]) -> None:
+@tasks.reacts_to(COMPARED)
+async def on_list_compared(tx: Tx, compared: Sequence[WatchlistLoadEvent]) -> None:
     """All who are watched were compared with versions of lists."""
-    for event in events:
-        reported = msgspec.convert(event.event_data(), WatchlistLoadEvent)
+    for reported in compared:
         await service.set_compared_version(tx, reported.list, reported.load)
 
 
@@ -88,17 +84,3 @@ class _OrganisationId(msgspec.Struct):
     """What is needed of an organisation's record."""
 
     id: str
-
-
-reactions: Final = (
-    Reaction(DECIDED, on_request_decided),
-    Reaction(UPDATED, on_organisation_updated),
-    Reaction(CHANGED, on_screening_changed),
-    Reaction(COMPARED, on_list_compared),
-    Reaction(CONFIGURATION_CHANGED, on_configuration_changed),
-)
-
-
-def handlers(screener: Screener) -> Mapping[str, Handler]:
-    """The jobs, with the lists of the process."""
-    return {service.EVALUATE: partial(evaluate, screener), service.REEVALUATE: reevaluate}

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, normalise_search_text
@@ -16,7 +18,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.queue import NewJob
+from almoner.platform.jobs.queue import JobKind
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations import service as configurations
@@ -42,8 +44,26 @@ from almoner.validation.requests.domain import ValidationRequest
 
 Scope = Partner | AllPartners
 
-EVALUATE: Final = "monitoring_subscriptions.evaluate"
-REEVALUATE: Final = "monitoring_subscriptions.reconfigure"
+
+class Evaluate(msgspec.Struct, frozen=True):
+    """Which subscription, and why."""
+
+    subscription: UUID
+    occasion: Occasion
+
+
+EVALUATE: Final = JobKind("monitoring_subscriptions.evaluate", Evaluate)
+
+
+class Reevaluate(msgspec.Struct, frozen=True):
+    """The subscriptions of a configuration, ``after`` one of them."""
+
+    partner: UUID
+    configuration: UUID
+    after: UUID | None
+
+
+REEVALUATE: Final = JobKind("monitoring_subscriptions.reconfigure", Reevaluate)
 _BATCH_SIZE: Final = 1000
 
 
@@ -225,10 +245,7 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
     """Have subscriptions looked at after the commit, each once."""
     await queue.enqueue_jobs(
         tx,
-        [
-            NewJob(EVALUATE, {"subscription": str(one), "occasion": occasion}, unique=f"{occasion} {one}")
-            for one in subscription_ids
-        ],
+        [EVALUATE.new(Evaluate(one, occasion), unique=f"{occasion} {one}") for one in subscription_ids],
     )
 
 
@@ -251,8 +268,7 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
     """A configuration may judge otherwise: have its subscriptions looked at, a batch after the other."""
-    payload = {"partner": str(partner.id), "configuration": str(configuration_id), "after": None}
-    await queue.enqueue_job(tx, REEVALUATE, payload, unique=str(configuration_id))
+    await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id, None), unique=str(configuration_id))
 
 
 async def reevaluate_batch(
@@ -289,8 +305,8 @@ async def store_transition(tx: Tx, held: MonitoringSubscription, new: Monitoring
     if not await store.update(tx, new, held.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
     if new.status != held.status:
-        reported = {"id": tx.ids.text("monitoringsubscription", new.id)}
-        await outbox.emit(tx, new.partner_id, domain.STATUS_CHANGED, reported)
+        reported = domain.SubscriptionStatusChanged(new.id)
+        await outbox.emit_internal(tx, domain.STATUS_CHANGED, reported, partner=new.partner_id)
 
 
 async def store_and_emit_transition(
