@@ -47,6 +47,11 @@ def others(*, short: bool = False) -> dict[str, list[Path]]:
 @cache
 def lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
     """What all of them say, or the short ones."""
+    return read_lists(short=short)
+
+
+def read_lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
+    """The same, read anew."""
     files = {} if short else {"ofac-sdn": sdn()}
     files |= others(short=short)
     return tuple(one for code, paths in files.items() for one in read(WATCHLIST_SOURCES[code], paths))

@@ -145,7 +145,7 @@ def aliases() -> list[str]:
     lines_out = ["| aliases | of | with the country | without |", "|---|---|---|---|"]
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for row in rows:
-        entry = Compared("one", (EntryName(prepare_name(row["primary_name"])),), frozenset(("elsewhere",)))
+        entry = Compared("one", (EntryName(row["primary_name"]),), frozenset(("elsewhere",)))
         known = match_entry(prepare_subject([row["alias"]], ["elsewhere"]), entry).flagged
         unknown = match_entry(prepare_subject([row["alias"]]), entry).flagged
         groups.setdefault(row["alias_type"], []).append((known, unknown))

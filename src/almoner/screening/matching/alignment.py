@@ -15,6 +15,8 @@ _MEANING: Final = 0.9
 _NEARLY: Final = 0.9
 _TOGETHER: Final = 0.97
 _INITIALS: Final = 0.75
+_INITIAL: Final = 0.8
+_NICKNAME: Final = 0.9
 _CUT: Final = 0.95
 _OPEN: Final = 0.5
 _SHORTENED: Final = 0.85
@@ -82,8 +84,10 @@ def _is_shortened(one: str, other: str) -> bool:
 class WordAligner:
     """Finds the words of two names that belong together, best first."""
 
-    def __init__(self, asked: PreparedName, listed: PreparedName, *, loose: bool = False) -> None:
-        self._asked, self._listed, self._loose = asked, listed, loose
+    def __init__(
+        self, asked: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
+    ) -> None:
+        self._asked, self._listed, self._loose, self._persons = asked, listed, loose, persons
         self.left = list(range(len(asked.words)))
         self.right = list(range(len(listed.words)))
         self.pairs: list[AlignedWords] = []
@@ -96,7 +100,10 @@ class WordAligner:
         self._cut()
         if self.left and self.right:
             self._together()
-            self._meaning()
+            if self._persons:
+                self._first_names()
+            else:
+                self._meaning()
             self._spelling()
             self._initials()
         return self.pairs
@@ -177,6 +184,20 @@ class WordAligner:
                     if senses.get(self._listed.words[other]) == sense:
                         self._pair_words("meaning", _MEANING, (place,), (other,))
                         break
+
+    def _first_names(self) -> None:
+        """JON and JOHN; K. and KARIM."""
+        short = tables.nicknames()
+        for place in tuple(self.left):
+            word = self._asked.words[place]
+            for other in self.right:
+                listed = self._listed.words[other]
+                if listed in short.get(word, ()):
+                    self._pair_words("nickname", _NICKNAME, (place,), (other,))
+                    break
+                if 1 in (len(word), len(listed)) and word[0] == listed[0]:
+                    self._pair_words("initial", _INITIAL, (place,), (other,))
+                    break
 
     def _spelling(self) -> None:
         found = [

@@ -86,26 +86,29 @@ def _letter_similarity(asked: PreparedName, listed: PreparedName) -> float:
     return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
-def compare_names(asked: PreparedName, listed: PreparedName, *, loose: bool = False) -> NameLikeness:
+def compare_names(
+    asked: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
+) -> NameLikeness:
     """How alike two names are: the share of what their words are worth that agrees. The same either way round.
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
+    ``persons``: words may be short forms of first names, and single letters the first ones of names.
     """
     if asked.forms != listed.forms:
         asked, listed = _without_translated_form(asked, listed), _without_translated_form(listed, asked)
     if (asked.sounds is None) == (listed.sounds is None):
-        return _compare_letters(asked, listed, loose=loose)
+        return _compare_letters(asked, listed, loose=loose, persons=persons)
     sounded = compare_sounds(asked, listed) if asked.sounds else _swap(compare_sounds(listed, asked), asked, listed)
     foreign = asked.sounds or listed.sounds
     if foreign is not None and not foreign.is_spelt:
         return sounded
-    return max(_compare_letters(asked, listed, loose=loose), sounded, key=lambda one: one.score)
+    return max(_compare_letters(asked, listed, loose=loose, persons=persons), sounded, key=lambda one: one.score)
 
 
-def _compare_letters(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameLikeness:
+def _compare_letters(asked: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
     if asked.joined <= listed.joined:
-        return _compare(asked, listed, loose=loose)
-    return _swap(_compare(listed, asked, loose=loose), asked, listed)
+        return _compare(asked, listed, loose=loose, persons=persons)
+    return _swap(_compare(listed, asked, loose=loose, persons=persons), asked, listed)
 
 
 def _swap(turned: NameLikeness, asked: PreparedName, listed: PreparedName) -> NameLikeness:
@@ -134,13 +137,13 @@ def _swap_sides(part: ScorePart) -> ScorePart:
     return ScorePart(_OTHER_SIDE.get(part.finding, part.finding), part.points, part.listed, part.asked)
 
 
-def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool) -> NameLikeness:
+def _compare(asked: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
     total = asked.total + listed.total
     if not total:
         return NameLikeness(0.0, (), (), asked.name, listed.name)
     if _is_same(asked, listed):
         return _identical_likeness(asked, listed, ScorePart("same", 1.0, asked.joined, listed.joined))
-    alignment = WordAligner(asked, listed, loose=loose)
+    alignment = WordAligner(asked, listed, loose=loose, persons=persons)
     parts = []
     score = 0.0
     for finding, likeness, left, right in alignment.align():

@@ -1,11 +1,12 @@
 """What is compared, and what comes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Finding = Literal[
-    "same", "spelling", "meaning", "together", "initials", "cut", "asked_only", "listed_only", "replaced", "letters",
+    "same", "spelling", "meaning", "together", "initials", "initial", "nickname", "cut", "asked_only", "listed_only",
+    "replaced", "letters",
     "number", "direction", "place", "form", "branch", "unnamed", "second_line", "other_name", "name",
     "street", "postcode", "city", "state", "country", "address_unknown",
     "sound", "common", "rare", "weak", "identifier", "bounds",
@@ -128,9 +129,9 @@ class PreparedName:
 
 @dataclass(frozen=True, slots=True)
 class EntryName:
-    """A name on a list. ``weak``: the list itself says that it is a poor one to search by."""
+    """A name on a list, as it is written. ``weak``: the list itself says that it is a poor one to search by."""
 
-    name: PreparedName
+    text: str
     weak: bool = False
 
 
@@ -144,7 +145,7 @@ class PreparedEntry:
     id: str
     names: tuple[EntryName, ...]
     countries: frozenset[str] = frozenset()
-    identifiers: frozenset[str] = frozenset()
+    identifiers: Collection[str] = ()
     addresses: tuple[Party, ...] = ()
     concerns: frozenset[str] = frozenset()
 

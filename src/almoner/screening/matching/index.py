@@ -5,8 +5,10 @@ what is left of it is worth too little to make a likeness. A word with slips is 
 a word that is written as two by both together.
 """
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -14,11 +16,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
+from almoner.screening.matching import tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
-from almoner.screening.matching.domain import PreparedName
-from almoner.screening.matching.posting_lists import PostingLists
+from almoner.screening.matching.domain import PreparedName, SoundedName
+from almoner.screening.matching.posting_lists import PackedWords, PostingLists
 from almoner.screening.matching.sound_index import SoundIndex
-from almoner.screening.matching.spelling import consonant_key
+from almoner.screening.matching.spelling import read_consonant_key
 
 MIN_LIKENESS: Final = 0.6
 """The least likeness that is found for certain."""
@@ -27,37 +30,54 @@ _SHARED: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
 _RUN: Final = 3
 _ROUNDING: Final = 0.25
 _MAX_TYPOS: Final = 3
-_REMEMBERED: Final = 100_000
+_REMEMBERED: Final = 16_384
+"""Words of which it is remembered which listed ones they may be."""
 
 
 class NameIndex:
-    """Listed names by their words. Numbers stand for names, in the order in which they were given."""
+    """Listed names by their words. Numbers stand for names, in the order in which they were given.
 
-    def __init__(self, names: Iterable[PreparedName]) -> None:
-        self.names: Sequence[PreparedName] = tuple(names)
-        named = list(enumerate(self.names))
-        self._postings = PostingLists(
-            lambda: ((word, number) for number, name in named for word in {*name.words, *_joined_pairs(name)})
-        )
-        self._wholes = PostingLists(lambda: ((name.whole, number) for number, name in named))
-        self._words = tuple(sorted(self._postings.keys(), key=len))
-        longest = len(self._words[-1]) if self._words else 0
-        self._longer = [bisect_left(self._words, length, key=len) for length in range(longest + 2)]
+    The names themselves are not held. ``text_of``: how one is written.
+    """
+
+    def __init__(self, names: Iterable[PreparedName], text_of: Callable[[int], str], *, persons: bool = False) -> None:
+        self._persons = persons
+        self._totals, lengths = array("f"), array("B")
+        wholes: list[tuple[str, int]] = []
+        sounds: list[tuple[int, SoundedName]] = []
+        met: set[str] = set()
+
+        def read() -> Iterator[tuple[str, int]]:
+            for number, name in enumerate(names):
+                self._totals.append(name.total)
+                lengths.append(len(name.words))
+                wholes.extend((whole, number) for whole in {name.whole, name.bare or name.whole})
+                if name.sounds is not None:
+                    sounds.append((number, name.sounds))
+                words = {*name.words, *_joined_pairs(name)}
+                met.update(words)
+                yield from ((word, number) for word in words)
+
+        self._postings = PostingLists(read())
+        self._wholes = PostingLists(wholes)
+        words = sorted(met, key=lambda word: (len(word), word))
+        self._words = PackedWords(words)
+        longest = len(words[-1]) if words else 0
+        self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """From which place on words have so many letters."""
-        words = list(enumerate(self._words))
-        self._sounds = PostingLists(lambda: ((consonant_key(word), number) for number, word in words))
+        self._sounds = PostingLists((read_consonant_key(word), number) for number, word in enumerate(words))
         self._near = PostingLists(
-            lambda: ((part, number) for number, word in words for part in dict.fromkeys(_trigrams(word)))
+            (part, number) for number, word in enumerate(words) for part in dict.fromkeys(_trigrams(word))
         )
-        self._in_other_scripts = SoundIndex(self.names, self._postings)
-        self._similar: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = ({}, {})
+        self._in_other_scripts = SoundIndex(sounds, lengths, text_of, self._words, self._postings)
+        self._listed = lru_cache(maxsize=_REMEMBERED)(self._find_listed)
 
     def find_candidates(self, asked: PreparedName, *, loose: bool = False) -> list[int]:
         """The names that may be alike; ``loose``: as ``compare`` means it."""
         found = set(self._wholes[asked.whole])
-        words = [
-            (weight, self._listed(word, loose=loose)) for word, weight in zip(asked.words, asked.weights, strict=True)
-        ]
+        if asked.bare:
+            found.update(self._wholes[asked.bare])
+        words = [(weight, self._listed(word, loose)) for word, weight in zip(asked.words, asked.weights, strict=True)]
         known = sum(weight for weight, listed in words if listed)
         least = _SHARED * asked.total
         joined = [word for word in _joined_pairs(asked) if word in self._postings]
@@ -83,45 +103,39 @@ class NameIndex:
                     shared[number] += weight
             rest -= weight if listed else 0.0
         for number, worth in shared.items():
-            if worth >= least and worth >= _SHARED * self.names[number].total - _ROUNDING:
+            if worth >= least and worth >= _SHARED * self._totals[number] - _ROUNDING:
                 yield number
 
-    def _listed(self, word: str, *, loose: bool) -> tuple[str, ...]:
+    def _find_listed(self, word: str, loose: bool, /) -> tuple[str, ...]:
         """The word, and listed words that it may be a slip of."""
-        similar = self._similar[loose]
-        found = similar.get(word)
-        if found is None:
-            near = {other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose)}
-            near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
-            found = (*((word,) if word in self._postings else ()), *sorted(near))
-            if len(similar) < _REMEMBERED:
-                similar[word] = found
-        return found
+        near = {other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose)}
+        near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
+        if self._persons:
+            near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
+        return (*((word,) if word in self._postings else ()), *sorted(near))
 
     def _near_to(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are few slips away: what ``alike`` may find alike."""
         shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
             return set()
-        near = {self._words[number] for number in self._sounds[consonant_key(word)]}
+        near = set(self._words.select(self._sounds[read_consonant_key(word)]))
         first, last = self._from(max(shortest, len(word) - most)), self._from(len(word) + most + 1)
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
             bucket = self._near[part]
             found.update(bucket[bisect_left(bucket, first) : bisect_left(bucket, last)])
-        numbers = sorted(found)
-        start = 0
-        while start < len(numbers):
-            length = len(self._words[numbers[start]])
-            end = bisect_left(numbers, self._from(length + 1), start)
-            some = [self._words[number] for number in numbers[start:end]]
+        by_typos: dict[int, list[str]] = {}
+        for other in self._words.select(found):
+            length = len(other)
             typos = max(
                 max_edit_distance(max(length, len(word)), loose=loose), abs(length - len(word))
             )  # or it is shortened
+            by_typos.setdefault(typos, []).append(other)
+        for typos, some in by_typos.items():
             near.update(
                 one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=typos, limit=None)
             )
-            start = end
         near.discard(word)
         return near
 

@@ -1,44 +1,88 @@
 """Numbers by what they stand under, packed."""
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import Final
+
+_MOST_SHORT: Final = 0xFFFF
 
 
 class PostingLists:
-    """Numbers by what they stand under. Packed into one array: a list for each would be most of the memory."""
+    """Numbers by what they stand under, in arrays: strings and a list for each would be most of the memory.
 
-    __slots__ = ("_numbers", "_places", "_starts")
+    Keys are known by their hashes. Two that share one (once in many millions of lists) find each other's numbers, too;
+    whoever looks for names compares what it finds.
+    """
 
-    def __init__(self, pairs: Callable[[], Iterable[tuple[str, int]]]) -> None:
-        self._places: dict[str, int] = {}
-        counts = array("I")
-        for key, _ in pairs():
-            place = self._places.setdefault(key, len(counts))
-            if place == len(counts):
-                counts.append(0)
+    __slots__ = ("_hashes", "_mask", "_numbers", "_slots", "_starts")
+
+    def __init__(self, pairs: Iterable[tuple[str, int]]) -> None:
+        places: dict[int, int] = {}
+        under, numbers = array("I"), array("I")
+        for key, number in pairs:
+            under.append(places.setdefault(hash(key), len(places)))
+            numbers.append(number)
+        counts = array("I", bytes(under.itemsize * len(places)))
+        for place in under:
             counts[place] += 1
+        self._hashes = array("q", places)
+        self._mask = (2 << len(places).bit_length()) - 1
+        self._slots = array("i", b"\xff" * (4 * (self._mask + 1)))
+        """Places of keys by the last bits of their hashes, or behind them where these are taken; -1: none."""
+        for place, hashed in enumerate(places):
+            slot = hashed & self._mask
+            while self._slots[slot] >= 0:
+                slot = slot + 1 & self._mask
+            self._slots[slot] = place
         self._starts = array("I", accumulate(counts, initial=0))
-        self._numbers = array("I", bytes(counts.itemsize * self._starts[-1]))
         ends = self._starts[:-1]
-        for key, number in pairs():
-            place = self._places[key]
+        short = max(numbers, default=0) <= _MOST_SHORT
+        self._numbers = array("H" if short else "I", bytes((2 if short else 4) * len(numbers)))
+        for place, number in zip(under, numbers, strict=True):
             self._numbers[ends[place]] = number
             ends[place] += 1
 
+    def _place(self, key: str) -> int:
+        """Its place among the keys; -1 where nothing stands under it."""
+        hashed = hash(key)
+        slot = hashed & self._mask
+        while (place := self._slots[slot]) >= 0 and self._hashes[place] != hashed:
+            slot = slot + 1 & self._mask
+        return place
+
     def __contains__(self, key: str) -> bool:
-        return key in self._places
+        return self._place(key) >= 0
 
     def __getitem__(self, key: str) -> Sequence[int]:
         """None at all where nothing stands under it."""
-        place = self._places.get(key)
-        return () if place is None else self._numbers[self._starts[place] : self._starts[place + 1]]
+        place = self._place(key)
+        return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
     def count(self, key: str) -> int:
         """How many stand under it."""
-        place = self._places.get(key)
-        return 0 if place is None else self._starts[place + 1] - self._starts[place]
+        place = self._place(key)
+        return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
 
-    def keys(self) -> Iterable[str]:
-        """What they stand under, in the order in which it was met."""
-        return self._places
+
+class PackedWords(Sequence[str]):
+    """Words in one string."""
+
+    __slots__ = ("_starts", "_text")
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._text = "".join(words)
+        self._starts = array("I", accumulate(map(len, words), initial=0))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]
+        if number >= len(self):
+            raise IndexError(number)
+        return self._text[self._starts[number] : self._starts[number + 1]]
+
+    def select(self, numbers: Iterable[int]) -> list[str]:
+        """The words of some numbers."""
+        text, starts = self._text, self._starts
+        return [text[starts[number] : starts[number + 1]] for number in numbers]

@@ -10,11 +10,12 @@ from almoner.screening.matching.agreement import (
     compare_parties,
 )
 from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.posting_lists import PostingLists
 from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 4
+ENGINE_VERSION: Final = 5
 """Its version. Whoever is watched is compared again once this grows: it has to with whatever changes a score."""
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "FLAG_SCORE",
     "LIKELY_SCORE",
     "RARE_NAME_WEIGHT",
+    "PostingLists",
     "WatchlistMatcher",
     "best_name_likeness",
     "compare_names",

@@ -3,7 +3,7 @@
 One word says little, since many words sound alike: two have to agree, or all of a name of syllables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -19,6 +19,8 @@ from almoner.screening.matching.transcription import transcription_likeness
 
 SHORTEST_NEAR: Final = 3
 """Letters of a key that may differ from another in one."""
+MIN_LIKENESS: Final = 0.65
+"""The least likeness of two names that is found for certain: a person looks from 0.7 on, and a country adds 0.05."""
 _LEAST: Final = 0.7
 """How well a word has to transcribe another one to be taken for it."""
 _DOUBT: Final = 0.5
@@ -55,10 +57,23 @@ def _spelt_words(name: str) -> list[list[str]]:
     return [words] if len(words) < _WITH_ANOTHER_NAME else [words, words[1:], words[:-1]]
 
 
-@lru_cache(maxsize=4_096)
-def coarse_forms(name: str) -> frozenset[str]:
+def read_coarse_forms(name: str) -> frozenset[str]:
     """Coarse spellings of a name in Latin letters."""
     return frozenset(coarse_name(words) for words in _spelt_words(name) if words)
+
+
+coarse_forms: Final = lru_cache(maxsize=4_096)(read_coarse_forms)
+
+
+def likeness_bound(worth: float, total: float, met: int, foreign: int) -> float:
+    """The most that a name in Latin letters and one of so many words in another script can be alike.
+
+    ``worth``: of the Latin words that may agree, ``met`` of them, of all that are worth ``total``. One of them may be
+    two words of the other.
+    """
+    left_over, right_over = _UNMATCHED * max(0, foreign - met - 1), total - worth
+    replaced = 2 * _REPLACED * min(left_over, right_over)
+    return (2 * worth - replaced) / (2 * worth + left_over + right_over) if total else 0.0
 
 
 def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
@@ -163,6 +178,14 @@ def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
         if max(len(mine), len(listed)) >= SHORTEST_NEAR and Levenshtein.distance(mine, listed, score_cutoff=1) <= 1:
             return min(len(mine), len(listed))
     return 0
+
+
+def is_near_key(key: str, others: Collection[str]) -> bool:
+    """Whether it is one of these keys, or one letter apart."""
+    return key in others or any(
+        max(len(key), len(other)) >= SHORTEST_NEAR and Levenshtein.distance(key, other, score_cutoff=1) <= 1
+        for other in others
+    )
 
 
 def _joined_keys(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:

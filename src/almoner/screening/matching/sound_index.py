@@ -6,7 +6,7 @@ never are. Names that a list has in other scripts are few, and are looked for by
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import Final
 
@@ -16,32 +16,53 @@ from rapidfuzz.distance import Levenshtein
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import PreparedName, SoundedName
 from almoner.screening.matching.posting_lists import PostingLists
-from almoner.screening.matching.sound_comparison import SHORTEST_NEAR, coarse_forms, latin_words
-from almoner.screening.matching.sounds import latin_keys, merged
+from almoner.screening.matching.sound_comparison import (
+    MIN_LIKENESS,
+    SHORTEST_NEAR,
+    coarse_forms,
+    is_near_key,
+    latin_words,
+    likeness_bound,
+    read_coarse_forms,
+)
+from almoner.screening.matching.sounds import merged, read_latin_keys
 
 _MOST_COMPARED: Final = 80
 """Names that are compared with one that is asked for: those that share the most words."""
 _LONG_SPELLING: Final = 7
-_REMEMBERED: Final = 20_000
+_LONGEST_PAIR: Final = 12
+"""Letters of two words that may be one in another script: ABD AL-RAHMAN."""
+_REMEMBERED: Final = 16_384
 
 
 class SoundIndex:
-    """Listed names by their sounds. ``words``: of all of them, each with the numbers of the names that have it."""
+    """Listed names by their sounds. ``foreign``: those that are in other scripts.
 
-    def __init__(self, names: Sequence[PreparedName], words: PostingLists) -> None:
-        self._names = names
-        self._words = words
-        self._foreign = [(number, name.sounds) for number, name in enumerate(names) if name.sounds is not None]
-        self._foreign_keys = PostingLists(
-            lambda: (
-                (part, number)
-                for number, sounds in self._foreign
-                for part in {part for keys in _with_joined(sounds) for key in keys for part in _around(key)}
-            )
+    ``lengths``: how many words each listed name has; ``words``: all of them, under which ``postings`` has the names.
+    """
+
+    def __init__(
+        self,
+        foreign: Sequence[tuple[int, SoundedName]],
+        lengths: Sequence[int],
+        text_of: Callable[[int], str],
+        words: Sequence[str],
+        postings: PostingLists,
+    ) -> None:
+        self._lengths, self._text_of, self._latin, self._words = lengths, text_of, words, postings
+        self._foreign = {number: len(sounds.words) for number, sounds in foreign}
+        """How many words each name in another script has."""
+        keyed = [(key, number) for number, sounds in foreign for keys in _with_joined(sounds) for key in sorted(keys)]
+        self._foreign_keys = tuple(dict.fromkeys(key for key, _ in keyed))
+        self._by_foreign_key = PostingLists(dict.fromkeys(keyed))
+        self._near_foreign = PostingLists(
+            (part, place) for place, key in enumerate(self._foreign_keys) for part in dict.fromkeys(_around(key))
         )
         self._foreign_spellings = PostingLists(
-            lambda: ((spelling, number) for number, sounds in self._foreign for spelling in sounds.spellings)
+            (spelling, number) for number, sounds in foreign for spelling in sounds.spellings
         )
+        self._has_foreign_spellings = any(sounds.spellings for _, sounds in foreign)
+        self._sounding_foreign = lru_cache(maxsize=_REMEMBERED)(self._find_sounding_foreign)
         self._similar: dict[tuple[str, bool], list[str]] = {}
 
     def find_candidates(self, asked: PreparedName) -> Iterable[int]:
@@ -51,16 +72,53 @@ class SoundIndex:
         return self._find_foreign(asked) if self._foreign else ()
 
     def _find_foreign(self, asked: PreparedName) -> Iterator[int]:
-        hits: Counter[int] = Counter()
-        words = [asked.words[place] for place in latin_words(asked)]
-        for word in (*words, *map("".join, pairwise(words))):
-            keys = {part for key in latin_keys(word) for one in (key, merged(key)) for part in _around(one)}
-            hits.update({number for key in keys for number in self._foreign_keys[key]})
-        for number, count in hits.most_common(_MOST_COMPARED):
-            if count > 1 or len(words) == 1:
-                yield number
-        for form in coarse_forms(asked.name):
-            yield from self._foreign_spellings[form]
+        """Names in another script that may have so many of the words that the two could be alike."""
+        places = latin_words(asked)
+        words, weights = [asked.words[place] for place in places], [asked.weights[place] for place in places]
+        least, total = min(2, len(words)), sum(weights)
+        good = []
+        for number, met in self._words_met(words, weights, total).items():
+            count = met.bit_count()
+            if count >= least:
+                worth = sum([weight for place, weight in enumerate(weights) if met >> place & 1])
+                bound = likeness_bound(worth, total, count, self._foreign[number])
+                if bound >= MIN_LIKENESS:
+                    good.append((bound, number))
+        for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:
+            yield number
+        if self._has_foreign_spellings:
+            for form in coarse_forms(asked.name):
+                yield from self._foreign_spellings[form]
+
+    def _words_met(self, words: Sequence[str], weights: Sequence[float], total: float) -> dict[int, int]:
+        """Which words each name in another script may have, a bit for each. Rare words first: the last find nobody new.
+
+        A word and the next one may be one word there.
+        """
+        met: dict[int, int] = {}
+        rest, least = total, MIN_LIKENESS / (2 - MIN_LIKENESS) * total
+        last = len(words) - 1
+        for place in sorted(range(len(words)), key=weights.__getitem__, reverse=True):
+            found = [(1 << place, words[place])]
+            if rest >= least:
+                pairs = ((first, words[first] + words[first + 1]) for first in (place - 1, place) if 0 <= first < last)
+                found += [(3 << first, pair) for first, pair in pairs if len(pair) <= _LONGEST_PAIR]
+            elif not met:
+                break
+            for bits, word in found:
+                for number in self._sounding_foreign(word):
+                    if rest >= least or number in met:
+                        met[number] = met.get(number, 0) | bits
+            rest -= weights[place]
+        return met
+
+    def _find_sounding_foreign(self, word: str, /) -> tuple[int, ...]:
+        """Names in another script with a word that a word in Latin letters may be."""
+        keys = read_latin_keys(word)
+        keys |= set(map(merged, keys))
+        near = {place for key in keys for part in _around(key) for place in self._near_foreign[part]}
+        close = (other for other in (self._foreign_keys[place] for place in near) if is_near_key(other, keys))
+        return tuple({number for other in close for number in self._by_foreign_key[other]})
 
     def _find_latin(self, sounds: SoundedName) -> Iterator[int]:
         hits: Counter[int] = Counter()
@@ -76,21 +134,19 @@ class SoundIndex:
         least = min(2, len(sounds.words))
         asked = len(sounds.words)
         good = (
-            (count * 2 / (asked + len(self._names[number].words)), number)
-            for number, count in hits.items()
-            if count >= least
+            (count * 2 / (asked + self._lengths[number]), number) for number, count in hits.items() if count >= least
         )
         for _, number in sorted(good, reverse=True)[:_MOST_COMPARED]:
             yield number
         for spelling in sounds.spellings:
-            yield from self._spellings[spelling]
+            yield from self._spellings.numbers[spelling]
         if sounds.spellings:
-            forms = list(self._spellings.keys())
+            forms = self._spellings.keys
             for spelling in sorted(sounds.spellings)[:8]:
                 if len(spelling) >= _LONG_SPELLING:
                     near = process.extract(spelling, forms, scorer=Levenshtein.distance, score_cutoff=1, limit=None)
                     for form, *_ in near:
-                        yield from self._spellings[form]
+                        yield from self._spellings.numbers[form]
 
     def _words_near(self, key: str, *, merges: bool) -> list[str]:
         """Words in Latin letters that have this key, or one that is a letter away."""
@@ -100,48 +156,36 @@ class SoundIndex:
             near = {key: None}
             if len(key) >= SHORTEST_NEAR - 1:
                 close = process.extract(
-                    key, self._distinct_merged if merges else self._distinct, scorer=Levenshtein.distance,
-                    score_cutoff=1, limit=None,
+                    key, known.keys, scorer=Levenshtein.distance, score_cutoff=1, limit=None,
                 )  # fmt: skip
                 near |= {one: None for one, *_ in close if max(len(one), len(key)) >= SHORTEST_NEAR}
-            found = [self._latin[number] for one in near for number in known[one]]
+            found = [self._latin[number] for one in near for number in known.numbers[one]]
             if len(self._similar) < _REMEMBERED:
                 self._similar[key, merges] = found
         return found
 
     @cached_property
-    def _latin(self) -> Sequence[str]:
-        return tuple(self._words.keys())
+    def _keys(self) -> "_KeysOfWords":
+        return _KeysOfWords(self._latin, read_latin_keys)
 
     @cached_property
-    def _keys(self) -> PostingLists:
-        return self._by_key(latin_keys)
+    def _merged_keys(self) -> "_KeysOfWords":
+        return _KeysOfWords(self._latin, lambda word: frozenset(map(merged, read_latin_keys(word))))
 
     @cached_property
-    def _merged_keys(self) -> PostingLists:
-        return self._by_key(lambda word: frozenset(map(merged, latin_keys(word))))
+    def _spellings(self) -> "_KeysOfWords":
+        """Coarse spellings of the names in Latin letters."""
+        texts = ["" if number in self._foreign else self._text_of(number) for number in range(len(self._lengths))]
+        return _KeysOfWords(texts, read_coarse_forms)
 
-    def _by_key(self, keys_of: Callable[[str], frozenset[str]]) -> PostingLists:
-        return PostingLists(lambda: ((key, number) for number, word in enumerate(self._latin) for key in keys_of(word)))
 
-    @cached_property
-    def _distinct(self) -> Sequence[str]:
-        return tuple(self._keys.keys())
+class _KeysOfWords:
+    """What stands under each key of some words; ``keys``: all keys."""
 
-    @cached_property
-    def _distinct_merged(self) -> Sequence[str]:
-        return tuple(self._merged_keys.keys())
-
-    @cached_property
-    def _spellings(self) -> PostingLists:
-        return PostingLists(
-            lambda: (
-                (form, number)
-                for number, name in enumerate(self._names)
-                if name.sounds is None
-                for form in coarse_forms(name.name)
-            )
-        )
+    def __init__(self, words: Sequence[str], keys_of: Callable[[str], Iterable[str]]) -> None:
+        keyed = [(key, number) for number, word in enumerate(words) for key in keys_of(word)]
+        self.keys = tuple(dict.fromkeys(key for key, _ in keyed))
+        self.numbers = PostingLists(keyed)
 
 
 def _with_joined(sounds: SoundedName) -> list[frozenset[str]]:

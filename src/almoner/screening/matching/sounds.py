@@ -64,8 +64,7 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
     return frozenset(filter(None, map("".join, product(*found))))
 
 
-@lru_cache(maxsize=65_536)
-def latin_keys(word: str) -> frozenset[str]:
+def read_latin_keys(word: str) -> frozenset[str]:
     """The keys of a word in small plain letters: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:LONGEST_WORD])
     found = set(_plain_keys(word))
@@ -73,6 +72,9 @@ def latin_keys(word: str) -> frozenset[str]:
         if shortened != word:
             found |= _plain_keys(shortened)
     return frozenset(found)
+
+
+latin_keys: Final = lru_cache(maxsize=16_384)(read_latin_keys)
 
 
 def _plain_keys(word: str) -> frozenset[str]:

@@ -15,6 +15,8 @@ _SIMPLE: Final = re.compile(r"[a-z0-9 ]*")
 _OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
 _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
+_ONE_LETTER: Final = str.maketrans("ىیکأإآٱؤئة", "ييكااااويه")
+"""Arabic letters that are written either way, and the Persian ones."""
 _DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
 _COUNTED: Final = re.compile(r"\b(?>0*(?=\d))(\d++)(?:st|nd|rd|th)?\b")
@@ -38,7 +40,7 @@ def normalise_text(text: str) -> str:
     """Small ASCII words with one blank between: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
     if not found.isascii():
-        found = anyascii(without_pictures(found)).lower()
+        found = anyascii(without_pictures(found).translate(_ONE_LETTER)).lower()
     if not _SIMPLE.fullmatch(found):
         found = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", found)
         found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))
@@ -87,11 +89,13 @@ _MUTE: Final = re.compile(r"(?<!^)[aeiouyh]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-@lru_cache(maxsize=65_536)
-def consonant_key(word: str) -> str:
+def read_consonant_key(word: str) -> str:
     """What stays of a word however it was written in Latin letters: ``muhammad`` and ``mohamed`` -> ``mmd``."""
     for letters, sound in _SOUNDS:
         if letters in word:
             word = word.replace(letters, sound)
     word = _DOUBLED.sub(r"\1", _MUTE.sub("", word))
     return "a" + word[1:] if word[:1] in tuple("aeiouy") else word
+
+
+consonant_key: Final = lru_cache(maxsize=16_384)(read_consonant_key)

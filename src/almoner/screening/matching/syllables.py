@@ -7,7 +7,7 @@ front or back, and whether the syllable ends in a nasal.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
 from typing import Final
 
@@ -89,11 +89,6 @@ def coarse_name(words: Iterable[str]) -> str:
     return _DOUBLED.sub(r"\1", "".join(map(coarse, words)).replace("nk", "n"))
 
 
-@cache
-def _han() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    return dict(tables.han_readings())
-
-
 def _jyutping(one: str) -> str:
     """As the government of Hong Kong spells it: ``can`` -> ``chan``, ``zoeng`` -> ``cheung``."""
     for old, new in (("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa", "a"), ("yu", "u"), ("j", "y")):
@@ -116,7 +111,7 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
         place = number - _FIRST_HANGUL
         by_rule = f"{_INITIALS[place // 588]}{_VOWELS[place % 588 // 28]}{_FINALS[place % 28]}".replace("-", "")
         return (tuple(dict.fromkeys((by_rule, *_FAMILIES.get(sign, "").split()))),)
-    mandarin, cantonese = _han().get(sign, ((), ()))
+    mandarin, cantonese = tables.han_readings(sign) or ((), ())
     if first and sign in _MANDARIN_FAMILIES:
         mandarin = (_MANDARIN_FAMILIES[sign], *mandarin)
     return mandarin, tuple(map(_wade_giles, mandarin)), tuple(map(_jyutping, cantonese))
@@ -124,7 +119,7 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
 
 def is_syllable(sign: str) -> bool:
     """Whether a sign is a syllable of Hangul, or a Han sign whose readings are known."""
-    return _FIRST_HANGUL <= ord(sign) <= _LAST_HANGUL or sign in _han()
+    return _FIRST_HANGUL <= ord(sign) <= _LAST_HANGUL or tables.han_readings(sign) is not None
 
 
 @lru_cache(maxsize=1_024)

@@ -1,8 +1,9 @@
 """What is known of words beforehand: how often they occur, legal forms, words of one meaning, places. Frozen files."""
 
+import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from gzip import decompress
 from importlib.resources import files
 from math import log
@@ -14,6 +15,7 @@ from almoner.screening.matching.spelling import normalise_text
 _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
 _KNOWN_TO_MANY: Final = 12
+_OF_SEVERAL: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,46 @@ def street_abbreviations() -> Mapping[str, str]:
     return _load_spellings("streets.txt")
 
 
-def han_readings() -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[str, ...]]]]:
-    """Han signs with their readings in Mandarin (Pinyin) and Cantonese (Jyutping), without tones."""
-    for line in _data_lines("han.tsv.gz"):
-        sign, mandarin, cantonese = line.split("\t")
-        yield sign, (tuple(filter(None, mandarin.split(","))), tuple(filter(None, cantonese.split(","))))
+@cache
+def _han_lines() -> bytes:
+    """In one: an object for each of 40,000 signs would be 8 MB."""
+    return "\n".join(("", *_data_lines("han.tsv.gz"), "")).encode()
+
+
+@lru_cache(maxsize=2_048)
+def han_readings(sign: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """How a Han sign is read in Mandarin (Pinyin) and Cantonese (Jyutping), without tones; None for other signs."""
+    lines, wanted = _han_lines(), f"\n{sign}\t".encode()
+    if (start := lines.find(wanted)) < 0:
+        return None
+    mandarin, cantonese = lines[start + len(wanted) : lines.index(b"\n", start + 1)].decode().split("\t")
+    return tuple(filter(None, mandarin.split(","))), tuple(filter(None, cantonese.split(",")))
+
+
+@cache
+def nicknames() -> Mapping[str, frozenset[str]]:
+    """First names -> others that may be the same person's: JON and JOHN, either way round."""
+    found: dict[str, set[str]] = {}
+    for line in _data_lines("nicknames.txt"):
+        name, _, short = line.partition(":")
+        for one in short.split():
+            found.setdefault(name, set()).add(one)
+            found.setdefault(one, set()).add(name)
+    return {name: frozenset(others) for name, others in found.items()}
+
+
+@cache
+def _english_words() -> bytes:
+    return b"\n" + lzma.decompress((_DATA / "english.txt.xz").read_bytes())
+
+
+@lru_cache(maxsize=4_096)
+def is_ordinary_word(word: str) -> bool:
+    """Whether it is a word of the language, and no name: several registered bodies have it, or the dictionary."""
+    if registered_word_frequencies().of.get(word, 0) >= _OF_SEVERAL:
+        return True
+    words = _english_words()
+    return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))
 
 
 @cache

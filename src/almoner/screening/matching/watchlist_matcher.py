@@ -1,11 +1,18 @@
 """Whether a body or a person is one that is on a list: the names, then what else is known of both."""
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
 from typing import Final
+
+from rapidfuzz.distance import OSA
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
+from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.domain import (
     EntryMatch,
@@ -38,6 +45,8 @@ _SAY_IT: Final = 6
 """Letters of a name of which slips are forgiven: those of shorter ones make another name of it."""
 _ALONE: Final = 0.8
 """How alike names are of which nothing but themselves is known."""
+_BESIDE_INITIAL: Final = 0.8
+"""What the words beside an initial must be worth."""
 _SELDOM: Final = 1.5
 """What both are worth then, unless they are nearly the very same."""
 _COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
@@ -65,7 +74,7 @@ class _Evidence:
 
 def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: frozenset[str]) -> _Evidence:
     parts: list[ScorePart] = []
-    if shared := subject.identifiers & entry.identifiers:
+    if subject.identifiers and (shared := subject.identifiers.intersection(entry.identifiers)):
         parts.append(ScorePart("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
     here = parse_address(subject.address) if subject.address else None
     if at := next((one for one in entry.addresses if here and _is_shared_address(here, one)), None):
@@ -108,35 +117,40 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
     """
     counts = tables.registered_word_frequencies()
     unmatched = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
+    if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
+        return False
     seldom = sum(map(counts.rarity_weight, set(name.words))) >= _SAYS_WHO
     return not name.bearers and (unmatched or (len(name.words) >= _FEWEST_WORDS and seldom))
 
 
-def _is_exact_name(asked: PreparedName, listed: EntryName, evidence: _Evidence) -> bool:
+def _is_exact_name(asked: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
-    same = asked.joined == listed.name.joined or asked.whole == listed.name.whole
-    return (
-        same
-        and not listed.weak
-        and not evidence.placed
-        and identifies_by_name_alone(asked)
-        and identifies_by_name_alone(listed.name)
-    )
+    same = asked.joined == listed.joined or asked.whole == listed.whole
+    return same and not evidence.placed and identifies_by_name_alone(asked) and identifies_by_name_alone(listed)
 
 
-def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence) -> bool:
+def _is_near_name(likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether it is a strong name that says who is meant, but for a slip, its order or a word that tells little.
 
-    Of an entry in another country it would say nothing.
+    Of an entry in another country it would say nothing; nor do ordinary words, or one word that only sounds the same.
     """
-    if listed.weak or (evidence.placed and not evidence.supports):
+    if evidence.placed and not evidence.supports:
         return False
-    letters = min(len(asked.joined), len(listed.name.joined))
-    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_by_name_alone(listed.name):
+    letters = min(len(asked.joined), len(listed.joined))
+    if likeness.score < _ALONE or letters < _SAY_IT or asked.bearers or not identifies_by_name_alone(listed):
         return False
-    return not any(
-        part.finding == "spelling" and tables.word_frequencies().is_known_word(part.asked) for part in likeness.parts
-    )
+    if all(map(tables.is_ordinary_word, listed.words)):
+        return False
+    typos = [part for part in likeness.parts if part.finding == "spelling"]
+    if len(listed.words) == 1 and any(not _is_typo(part.asked, part.listed) for part in typos):
+        return False
+    return not any(tables.word_frequencies().is_known_word(part.asked) for part in typos)
+
+
+def _is_typo(one: str, other: str) -> bool:
+    """Whether two words are letters apart, and do not only sound the same: MAINFRAME and MAINPHARMA."""
+    typos = max_edit_distance(max(len(one), len(other)), loose=False)
+    return OSA.distance(one, other, score_cutoff=typos) <= typos
 
 
 def _count_words(name: PreparedName) -> int:
@@ -144,40 +158,52 @@ def _count_words(name: PreparedName) -> int:
     return max(len(name.words), _FEWEST_WORDS if name.sounds is not None and name.sounds.spellings else 0)
 
 
+def _is_same_single_name(asked: PreparedName, listed: PreparedName) -> bool:
+    """Whether both are one and the same word, which nearly nobody else is called."""
+    same = len(asked.words) == len(listed.words) == 1 and asked.joined == listed.joined
+    return same and len(asked.joined) >= _SAY_IT and identifies_by_name_alone(asked)
+
+
 def _suffices_alone(likeness: NameLikeness, asked: PreparedName, listed: PreparedName) -> bool:
     """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
     if min(_count_words(asked), _count_words(listed)) < _FEWEST_WORDS:
-        return False
+        return _is_same_single_name(asked, listed)
+    if any(part.finding == "initial" for part in likeness.parts):
+        spelt = sum(part_weight for word, part_weight in zip(asked.words, asked.weights, strict=True) if len(word) > 1)
+        listed_spelt = sum(
+            part_weight for word, part_weight in zip(listed.words, listed.weights, strict=True) if len(word) > 1
+        )
+        return likeness.score >= _ALONE and min(spelt, listed_spelt) >= _BESIDE_INITIAL
     seldom = min(asked.total, listed.total) >= _SELDOM
     return likeness.score >= (_ALONE if seldom else _EXACT)
 
 
 def _score_ceilings(
-    likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence
+    likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> Iterator[ScorePart]:
     """The most that a name can give: a weak one, one that says little, without something else that agrees."""
-    if listed.weak:
+    if weak:
         yield ScorePart("weak", _WEAK)
     if evidence.alone:
-        if not _suffices_alone(likeness, asked, listed.name):
+        if not _suffices_alone(likeness, asked, listed):
             yield ScorePart("common", _COMMON)
         return
-    if evidence.strongly or not evidence.possible or (is_distinctive_name(asked) and is_distinctive_name(listed.name)):
+    if evidence.strongly or not evidence.possible or (is_distinctive_name(asked) and is_distinctive_name(listed)):
         return
-    if _is_exact_name(asked, listed, evidence) or _is_near_name(likeness, asked, listed, evidence):
+    if not weak and (_is_exact_name(asked, listed, evidence) or _is_near_name(likeness, asked, listed, evidence)):
         return
     if not evidence.supports or likeness.score < _EXACT:
         yield ScorePart("common", _COMMON)
 
 
 def _weigh(
-    likeness: NameLikeness, asked: PreparedName, listed: EntryName, evidence: _Evidence
+    likeness: NameLikeness, asked: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> tuple[float, list[ScorePart]]:
     parts = [*likeness.parts]
     score = likeness.score
-    for limit in _score_ceilings(likeness, asked, listed, evidence):
+    for limit in _score_ceilings(likeness, asked, listed, evidence, weak=weak):
         if score > limit.points:
-            parts.append(ScorePart(limit.finding, limit.points - score, asked.name, listed.name.name))
+            parts.append(ScorePart(limit.finding, limit.points - score, asked.name, listed.name))
             score = limit.points
     parts += evidence.parts
     total = sum(part.points for part in parts)
@@ -206,27 +232,55 @@ def _best_match(
     subject: PreparedSubject, entry: PreparedEntry, names: Iterable[EntryName], evidence: _Evidence
 ) -> EntryMatch:
     best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
-    for asked in subject.names:
-        for listed in names:
-            likeness = compare_names(asked, listed.name, loose=evidence.strongly or not evidence.possible)
+    for entry_name in names:
+        listed = _prepare_listed(entry_name.text, subject.unplaced)
+        for asked in subject.names:
+            loose = evidence.strongly or not evidence.possible
+            likeness = compare_names(asked, listed, loose=loose, persons=subject.unplaced)
             if likeness.score + _MOST_ADDED > best.score:
-                score, parts = _weigh(likeness, asked, listed, evidence)
+                score, parts = _weigh(likeness, asked, listed, evidence, weak=entry_name.weak)
                 if score > best.score:
                     flagged = score >= FLAG_SCORE and not likeness.vetoes
-                    best = EntryMatch(
-                        entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name.name
-                    )
+                    best = EntryMatch(entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name)
     return best
+
+
+@lru_cache(maxsize=2_048)
+def _prepare_listed(text: str, person: bool, /) -> PreparedName:
+    """A listed name, read when it is compared: all of them, read, would be most of the memory."""
+    return prepare_name(text, person=person)
+
+
+def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[PreparedName]:
+    """All their names. One in another script is searched by its sound only if the entry has none in Latin letters.
+
+    Else that one stands for it: who is asked for in Latin letters is found by it, at a fraction of the cost.
+    """
+    for entry in entries:
+        names = [prepare_name(listed.text, person=person) for listed in entry.names]
+        if any(name.sounds is None for name in names):
+            names = [name if name.sounds is None else replace(name, sounds=None) for name in names]
+        yield from names
 
 
 class WatchlistMatcher:
     """Entries with an index over their names. ``matches`` gives what a person should see, best first."""
 
-    def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = ()) -> None:
+    def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = (), *, persons: bool = False) -> None:
         self.home = frozenset(home)
         self.entries = tuple(entries)
-        self._of = [(number, place) for number, entry in enumerate(self.entries) for place in range(len(entry.names))]
-        self._index = NameIndex(listed.name for entry in self.entries for listed in entry.names)
+        self._firsts = array("I", accumulate((len(entry.names) for entry in self.entries), initial=0))
+        """The number of the first name of each entry."""
+        self._index = NameIndex(_read_names(self.entries, person=persons), self._text_of, persons=persons)
+
+    def _place_of(self, number: int) -> tuple[int, int]:
+        """The entry of a name by its number, and its place there."""
+        entry = bisect_right(self._firsts, number) - 1
+        return entry, number - self._firsts[entry]
+
+    def _text_of(self, number: int) -> str:
+        entry, place = self._place_of(number)
+        return self.entries[entry].names[place].text
 
     def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
         """The numbers of entries that are worth a comparison, with those of their names that are."""
@@ -240,7 +294,7 @@ class WatchlistMatcher:
         )
         for name in subject.names:
             for number in self._index.find_candidates(name, loose=loose):
-                entry, place = self._of[number]
+                entry, place = self._place_of(number)
                 found.setdefault(entry, set()).add(place)
         return found
 

@@ -17,7 +17,7 @@ from almoner.screening.matching.sounds import read_sounds
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
-    "a al an and at by dba de del der des do du e el et for from fur in into la las le les los of on or s "
+    "a al an and at by dba de del der des do du e el et for from fur het in into la las le les los of on or s "
     "the to und van von with y".split()
 )
 """Words that a name may lack and still be the same."""
@@ -62,6 +62,8 @@ _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _OF_SEVERAL: Final = 3
 _LONGEST_FORM: Final = 9
+_GLUED_IN_FRONT: Final = "pjsc ojsc cjsc jsc ooo oao zao pao llc ltd".split()
+_GLUED_BEHIND: Final = "gmbh jsc llc ltd sarl corp inc".split()
 _NUMBER: Final = 0.9
 _WORN: Final = 0.55
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
@@ -112,7 +114,7 @@ def _legal_form_words() -> tuple[str, ...]:
     return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _corrected_form_word(word: str) -> str:
     """A word that is none, but nearly one of a legal form: LIMITID, COMAPANY. Several of them are no slip."""
     known = _legal_form_words()
@@ -196,8 +198,8 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
     return found
 
 
-def tokenise_name(name: str) -> NameTokens:
-    """The words of a name in one spelling."""
+def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
+    """The words of a name in one spelling. ``person``: a single letter is an initial and no weak word."""
     forms: set[str] = set()
     name = name[:_LONGEST]
     if not name.isascii():
@@ -210,10 +212,41 @@ def tokenise_name(name: str) -> NameTokens:
         return NameTokens((), frozenset(forms), "", written)
     words = _join_phrases(convert_number_words(words))
     words = [word for place, word in enumerate(words) if not place or not _is_form_inside(words, place)]
-    bare = strip_doubtful_form(words)
+    bare = strip_doubtful_form(words) or _strip_damaged_form(words)
+    if person:
+        return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
     return NameTokens(
         _spell(words), frozenset(forms), "".join(words), written, "" if bare is None else "".join(_spell(bare))
     )
+
+
+@lru_cache(maxsize=1)
+def _cut_forms() -> frozenset[str]:
+    """Beginnings of words that are a legal form by themselves: COMP, CORPORAT."""
+    words = (form[0] for form in tables.company_forms() if len(form) == 1)
+    return frozenset(word[:end] for word in words for end in range(_SHORT_LEGAL, len(word)))
+
+
+def _strip_damaged_form(words: Sequence[str]) -> Sequence[str] | None:
+    """The words without a form that a register has cut off, or that is glued to a word; None where there is none.
+
+    It may be a word as well, so that names are the same without it, and not alike: ARGUMENT COMP, JSCARGUMENT.
+    """
+    if len(words) > 1 and words[-1] in _cut_forms():
+        return words[:-1]
+    first, last = words[0], words[-1]
+    for form in _GLUED_IN_FRONT:
+        if first.startswith(form) and _is_glued(first, first[len(form) :]):
+            return [first[len(form) :], *words[1:]]
+    for form in _GLUED_BEHIND:
+        if last.endswith(form) and _is_glued(last, last[: -len(form)]):
+            return [*words[:-1], last[: -len(form)]]
+    return None
+
+
+def _is_glued(word: str, rest: str) -> bool:
+    """Whether a word is none that exists, and enough of it is left without the form."""
+    return len(rest) >= _SHORT_LEGAL and not tables.word_frequencies().is_known_word(word)
 
 
 def _is_form_inside(words: Sequence[str], place: int) -> bool:
@@ -224,8 +257,12 @@ def _is_form_inside(words: Sequence[str], place: int) -> bool:
 
 def _spell(words: Sequence[str]) -> tuple[str, ...]:
     """The strong words, each in one spelling."""
-    strong = [word for word in words if word not in STOP_WORDS] or words
+    strong = _without_weak(words, initials=False)
     return tuple(_DIRECTIONS.get(word) or abbreviations.expand(word) for word in strong)
+
+
+def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
+    return [word for word in words if word not in STOP_WORDS or (initials and len(word) == 1)] or words
 
 
 def _kind(word: str) -> Kind:
@@ -241,7 +278,7 @@ def _place_words() -> frozenset[str]:
     return frozenset(tables.place_spellings().values())
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
     frequencies = tables.word_frequencies()
@@ -268,9 +305,9 @@ def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def prepare_name(name: str) -> PreparedName:
-    """Reads a name."""
-    words, forms, whole, written, bare = tokenise_name(name)
+def prepare_name(name: str, *, person: bool = False) -> PreparedName:
+    """Reads a name; ``person``: of a person."""
+    words, forms, whole, written, bare = tokenise_name(name, person=person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]
     if len(words) > 1 and words[-1] in _FORMAL:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from almoner.screening.matching import service as matching
-from almoner.screening.matching.domain import EntryMatch, Party, PreparedName, PreparedSubject
+from almoner.screening.matching.domain import EntryMatch, Party, PreparedSubject
 from almoner.screening.matching.domain import EntryName as ComparedName
 from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.screenings import programmes
@@ -49,14 +49,15 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
     if listed.kind in ("vessel", "aircraft"):
         return None
     names = (
-        ComparedName(_interned_name(matching.prepare_name(name.text)), name.kind == "weak_alias")
+        ComparedName(name.text, name.kind == "weak_alias")
         for name in listed.names
+        if matching.prepare_name(name.text).words
     )
     compared = Compared(
         _entry_id(entry.list, listed.key),
-        tuple(name for name in names if name.name.words),
+        tuple(names),
         _interned_value(frozenset(listed.countries)),
-        _interned_value(frozenset(filter(None, map(normalise_identifier, listed.identifiers)))),
+        tuple(dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers)))),
         tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
         _interned_value(programmes.countries_of_programmes(listed.programmes)) if listed.kind != "person" else _NONE,
     )
@@ -71,13 +72,6 @@ def _entry_id(code: str, key: str) -> str:
 def _interned_value(values: Shared) -> Shared:
     """One object for the many entries that have the same: memory."""
     return values
-
-
-def _interned_name(name: PreparedName) -> PreparedName:
-    """The name with what many names have held once."""
-    return replace(
-        name, words=tuple(map(intern, name.words)), kinds=_interned_value(name.kinds), forms=_interned_value(name.forms)
-    )
 
 
 def _parse_party(address: ListedAddress) -> Party:
@@ -95,7 +89,11 @@ def normalise_identifier(text: str) -> str | None:
 def prepare_subject(asked: SubjectDetails) -> PreparedSubject:
     """Somebody, read for comparing."""
     return PreparedSubject(
-        tuple(name for name in map(matching.prepare_name, dict.fromkeys(asked.names)) if name.words),
+        tuple(
+            name
+            for text in dict.fromkeys(asked.names)
+            if (name := matching.prepare_name(text, person=asked.kind == "person")).words
+        ),
         frozenset(asked.countries),
         frozenset(filter(None, map(normalise_identifier, asked.identifiers))),
         asked.address,
@@ -106,31 +104,30 @@ def prepare_subject(asked: SubjectDetails) -> PreparedSubject:
 class _EvidenceIndex:
     """Which entries share a number with somebody, or seem to share an address: few, and found without their names."""
 
-    def __init__(self, entries: Iterable[IndexedEntry]) -> None:
-        self._numbers: dict[str, list[Compared]] = {}
-        self._places: dict[tuple[str, str], list[Compared]] = {}
-        for one in entries:
-            for number in one.compared.identifiers:
-                self._numbers.setdefault(number, []).append(one.compared)
-            for key in {
-                key for at in one.compared.addresses for key in _address_keys(at.street, (at.city or "").split(","))
-            }:
-                self._places.setdefault(key, []).append(one.compared)
+    def __init__(self, entries: Sequence[IndexedEntry]) -> None:
+        self._entries = entries
+        listed = [(place, one.compared) for place, one in enumerate(entries)]
+        self._numbers = matching.PostingLists((number, place) for place, one in listed for number in one.identifiers)
+        self._places = matching.PostingLists(
+            (key, place)
+            for place, one in listed
+            for key in {key for at in one.addresses for key in _address_keys(at.street, (at.city or "").split(","))}
+        )
 
     def of(self, asked: PreparedSubject) -> dict[str, Compared]:
         """Those entries, by their ids."""
-        found = [one for number in asked.identifiers for one in self._numbers.get(number, ())]
+        found = [place for number in asked.identifiers for place in self._numbers[number]]
         if (at := asked.address) is not None:
             for key in _address_keys(at.street, (at.city, (at.postcode or "").partition("-")[0])):
-                found += self._places.get(key, ())
-        return {one.id: one for one in found}
+                found += self._places[key]
+        return {one.id: one for one in (self._entries[place].compared for place in found)}
 
 
-def _address_keys(street: str | None, places: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+def _address_keys(street: str | None, places: Iterable[str | None]) -> Iterator[str]:
     """A number of a street or a box, with a town or a postcode: what two writings of one address share."""
     numbers = {word for word in _WORD.findall((street or "").casefold()) if word[0].isdigit()}
     towns = {"".join(_WORD.findall((place or "").casefold())) for place in places}
-    return ((number, town) for number in numbers for town in towns if town)
+    return (f"{number} {town}" for number in numbers for town in towns if town)
 
 
 class ScreeningIndex:
@@ -143,7 +140,8 @@ class ScreeningIndex:
         self._of = {one.compared.id: one for one in stored}
         of = {kind: [one for one in stored if one.kind in kinds] for kind, kinds in KINDS_BY_SUBJECT.items()}
         self._lists = {
-            kind: matching.WatchlistMatcher((one.compared for one in held), HOME_COUNTRIES) for kind, held in of.items()
+            kind: matching.WatchlistMatcher((one.compared for one in held), HOME_COUNTRIES, persons=kind == "person")
+            for kind, held in of.items()
         }
         self._evidence = {kind: _EvidenceIndex(held) for kind, held in of.items()}
 
@@ -171,7 +169,7 @@ class ScreeningIndex:
         whole = prepare_subject(asked)
         found = matching.match_entry(whole, one.compared, home=HOME_COUNTRIES)
         if not found.parts and whole.names and one.compared.names:  # nothing agrees
-            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0].name.name)
+            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0].text)
         return self._hit(found)
 
     def _hit(self, found: EntryMatch) -> Hit:
