@@ -151,6 +151,7 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
     await api.close()
     endpoint = {"url": "http://127.0.0.1:9/new", "event": "donation.created"}
     await doing.post(browser, home, "/webhooks/new", endpoint)
+    await doing.post(browser, home, "/brand", {"colour": "#0d5c4a"})
     await doing.post(browser, home, "/webhooks/{id}", {"do": "test"}, own)
     await doing.post(browser, home, "/webhooks/{id}/replay", {"failed_only": "yes"}, f"{own}/replay")
     await doing.post(browser, home, "/webhooks/{id}/rotate-secret", {}, f"{own}/rotate-secret")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
+from almoner.access.partners import service as partners
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole
 from almoner.dashboard.record_lists import LISTS
 from tests.support import factories
@@ -38,6 +39,9 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/events/{event}/resend": DEVELOPERS,
     "/monitoring-subscriptions/{monitoring}/cancel": REVIEWERS,
     "/eligibility-subscriptions/{eligibility}/cancel": REVIEWERS,
+    "/disbursements/{disbursement}": EVERYBODY,
+    "/disbursements/{disbursement}/donations.csv": FINANCE,
+    "/brand": frozenset[MemberRole]({"owner"}),
     "/webhooks": DEVELOPERS,
     "/webhooks/new": DEVELOPERS,
     "/webhooks/{hook}": DEVELOPERS,
@@ -65,7 +69,15 @@ async def records(service: Service, api: Client) -> dict[str, str]:
     about = {"organisationId": given["organisationId"]}
     monitoring = data(await api.post("/v1/monitoring-subscriptions", about))
     eligibility = data(await api.post("/v1/eligibility-subscriptions", about))
-    made = {"donation": given, "hook": hook, "event": event, "monitoring": monitoring, "eligibility": eligibility}
+    disbursement = await factories.disbursement(service, api)
+    made = {
+        "disbursement": disbursement,
+        "donation": given,
+        "hook": hook,
+        "event": event,
+        "monitoring": monitoring,
+        "eligibility": eligibility,
+    }
     return {name: record["id"] for name, record in made.items()}
 
 
@@ -285,3 +297,37 @@ async def test_an_event_is_sent_again(service: Service, tenant: Tenant, api: Cli
     sent = data(await api.get(f"/v1/webhook-subscriptions/{records['hook']}/deliveries"))
     assert [one["eventId"] for one in sent if one["reason"] == "resend"] == [records["event"]]
     await developer.close()
+
+
+async def test_finance_reconciles_a_disbursement_to_its_donations(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    disbursement = await factories.disbursement(service, api)
+    finance = await desk(service, tenant, "finance")
+    shown = await finance.get(f"{finance.home}/disbursements/{disbursement['id']}")
+    assert "Donations that it pays" in shown.text
+    file = await finance.get(f"{finance.home}/disbursements/{disbursement['id']}/donations.csv")
+    head, *lines = file.text.splitlines()
+    assert head == "id,createdAt,amount,currencyCode,paidAmount"
+    assert sum(int(line.rpartition(",")[2]) for line in lines) == disbursement["amount"]
+    await finance.close()
+
+
+async def test_an_owner_sets_colour_and_links_with_all_problems_at_once(service: Service, tenant: Tenant) -> None:
+    owner = await desk(service, tenant, "owner")
+    page = f"{owner.home}/brand"
+    await owner.get(page)
+    wrong = await owner.post(page, colour="greenish", website="http://insecure.example", contact="nobody")
+    assert wrong.status_code == 422
+    assert "There are 3 problems" in owner.text()
+    saved = await owner.post(page, colour="#0d5c4a", privacy="https://partner.example/privacy", contact="")
+    assert saved.headers["location"].endswith("?told=saved")
+    async with service.db.read() as tx:
+        account = await partners.get(tx, tenant.partner)
+    assert (account.brand_colour, account.public_links.privacy) == ("#0d5c4a", "https://partner.example/privacy")
+    await owner.get(page)
+    await owner.post(page, colour="", privacy="")
+    async with service.db.read() as tx:
+        account = await partners.get(tx, tenant.partner)
+    assert (account.brand_colour, account.public_links.privacy) == (None, None)
+    await owner.close()

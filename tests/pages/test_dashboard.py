@@ -89,6 +89,7 @@ async def test_every_kind_of_page_is_fine(viewport: dict[str, int], site: Site) 
             "/validation-invites",
             "/validation-invites/new",
             "/donation-sessions/new",
+            "/brand",
             "/webhooks",
             "/webhooks/new",
             f"/webhooks/{hook['id']}",

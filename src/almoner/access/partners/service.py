@@ -42,9 +42,9 @@ async def get(tx: Tx, partner: Partner) -> PartnerAccount:
 async def set_brand(
     tx: Tx, partner: Partner, *, colour: str | None = None, logo: Image | None = None
 ) -> PartnerAccount:
-    """Show the colour, the logo or both on the hosted page; what is not given stays. Raises NoSuchPartner, ValueError.
+    """Show the colour, the logo or both on the hosted page; what is not given stays, the colour "" is removed.
 
-    Any colour will do: the page darkens or lightens it until it is legible.
+    Raises NoSuchPartner, ValueError. Any colour will do: the page darkens or lightens it until it is legible.
     """
     account = await _lock(tx, partner)
     if logo is not None and len(logo.content) > MAX_LOGO_BYTES:
@@ -52,7 +52,9 @@ async def set_brand(
             f"the logo is {len(logo.content)} bytes after conversion, but the limit is {MAX_LOGO_BYTES} because "
             "every page loads it. Use a simpler image"
         )
-    shown = colours.css_colour(colours.parse_colour(colour)) if colour is not None else account.brand_colour
+    shown = account.brand_colour
+    if colour is not None:
+        shown = colours.css_colour(colours.parse_colour(colour)) if colour else None
     key = await media.insert(tx, logo.content, logo.media_type) if logo is not None else account.brand_logo
     return await _set_brand(tx, partner, account, shown, key)
 

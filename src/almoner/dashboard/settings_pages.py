@@ -1,0 +1,91 @@
+"""What owners set for their partner: the colour and the links of donors' and applicants' pages."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.partners import service as partners
+from almoner.dashboard.rendering import render_page
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+
+PATH: Final = "/brand"
+_LINKS: Final = {
+    "website": ("Website", "Where visitors of your pages go back to."),
+    "privacy": ("Privacy notice", "What you do with the data of donors and applicants."),
+    "terms": ("Terms", "For example, https://www.example.org/terms"),
+    "contact": ("Contact email", "Where donors and applicants reach you."),
+}
+"""Label and hint of each link."""
+
+
+class _Refused(Exception):
+    """``problems``: by field."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        super().__init__()
+        self.problems = problems
+
+
+class SettingsPages:
+    """The page."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(PATH, self.change, "owner")]
+
+    async def change(self, visitor: Visitor) -> Response:
+        """The form, and its outcome; a field that is emptied removes what it said."""
+        partner = partner_of(visitor)
+        problems: dict[str, str] = {}
+        if visitor.form:
+            try:
+                async with self._context.db.write() as tx:
+                    await self._apply(tx, visitor)
+                return redirect_to(f"{visitor.place.home}{PATH}?told=saved")
+            except _Refused as refused:
+                problems = refused.problems
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner)
+        stored = {"colour": account.brand_colour, **{name: getattr(account.public_links, name) for name in _LINKS}}
+        return render_page(
+            self._context,
+            visitor,
+            "brand.html",
+            status=422 if problems else 200,
+            values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
+            links=_LINKS,
+            has_logo=account.brand_logo is not None,
+            told="Saved. New pages show it at once." if visitor.query.get("told") == "saved" else "",
+            problems=problems,
+        )
+
+    async def _apply(self, tx: Tx, visitor: Visitor) -> None:
+        """Store what was typed, and say what changed. Raises _Refused, with all problems."""
+        partner, by = partner_of(visitor), self._context.audit_context(visitor)
+        before = await partners.get(tx, partner)
+        problems: dict[str, str] = {}
+        for name in ("colour", *_LINKS):
+            value = visitor.form_value(name).strip()
+            try:
+                if name == "colour":
+                    await partners.set_brand(tx, partner, colour=value)
+                else:
+                    await partners.set_public_links(tx, partner, **{name: value})
+            except ValueError as refused:
+                problems[name] = f"{str(refused)[:1].upper()}{str(refused)[1:]}."
+        if problems:
+            raise _Refused(problems)
+        after = await partners.get(tx, partner)
+        for action, changed in (
+            ("partner.links_set", before.public_links != after.public_links),
+            ("partner.branded", before.brand_colour != after.brand_colour),
+        ):
+            if changed:
+                subject = self._context.id_text("partner", partner.id)
+                await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address)
