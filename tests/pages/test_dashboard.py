@@ -109,3 +109,36 @@ async def test_on_a_phone_the_navigation_opens_without_script(site: Site) -> Non
         await page.get_by_role("link", name="Disbursements").click()
         await expect(page.get_by_role("heading", name="Disbursements")).to_be_visible()
         await expect(page.get_by_text("Nothing here yet.")).to_be_visible()
+
+
+async def test_single_letters_move_and_never_act_and_can_be_switched_off(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    await factories.donation(site.service, api)
+    await factories.donation(site.service, api)
+    await api.close()
+    async with site.donor() as page:
+        await enter(here, page, "owner", "/home")
+        await page.keyboard.press("g")
+        await page.keyboard.press("d")
+        await page.wait_for_url(here.home + "/donations")
+        await page.keyboard.press("j")
+        await page.keyboard.press("j")
+        await expect(page.locator(".sheet tbody a").nth(1)).to_be_focused()
+        await page.keyboard.press("k")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="$25.00")).to_be_visible()
+        await page.keyboard.press("/")
+        await page.keyboard.type("g?")  # in a field they are letters
+        await expect(page.get_by_label("Search everything")).to_have_value("g?")
+        await page.get_by_role("heading", name="$25.00").click()
+        await page.keyboard.press("?")
+        await page.get_by_label("Use single-letter keys").uncheck()
+        await page.get_by_role("button", name="Close").click()
+        await page.reload()
+        await page.keyboard.press("g")
+        await page.keyboard.press("h")
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(page.get_by_role("heading", name="$25.00")).to_be_visible()
+        assert site.complaints == []

@@ -2,12 +2,24 @@
 
 from datetime import datetime
 from secrets import token_urlsafe
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import Response
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
 from almoner.dashboard.domain import readable, status_tone
+
+SHORTCUTS: Final = {
+    "/home": "h",
+    "/donations": "d",
+    "/disbursements": "p",
+    "/nonprofits": "n",
+    "/validation-submissions": "s",
+    "/validation-invites": "i",
+    "/webhooks": "w",
+    "/events": "e",
+}
+"""The key after ``g`` that leads to a page of the navigation."""
 
 
 def render_page(context: PageContext, visitor: Visitor, template: str, *, status: int = 200, **facts: Any) -> Response:
@@ -19,6 +31,8 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         status_tone=status_tone,
         readable=readable,
         parsed=datetime.fromisoformat,
+        shortcuts=SHORTCUTS,
+        script=True,
         **facts,
     )
 

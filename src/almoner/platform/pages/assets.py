@@ -36,9 +36,12 @@ STYLE: Final = _load("almoner.css")
 DESK_STYLE: Final = _load("desk.css")
 REFERENCE_STYLE: Final = _load("reference.css")
 PASSKEYS: Final = _load("passkeys.js")
+DASHBOARD: Final = _load("dashboard.js")
 SEARCH: Final = _load("search.js")
 ICON: Final = _load("icon.svg")
-_BY_PATH: Final = {asset.path: asset for asset in (STYLE, DESK_STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, ICON)}
+_BY_PATH: Final = {
+    asset.path: asset for asset in (STYLE, DESK_STYLE, REFERENCE_STYLE, PASSKEYS, SEARCH, DASHBOARD, ICON)
+}
 
 
 async def _serve(request: Request) -> Response:

@@ -144,6 +144,7 @@ class PageRenderer:
             "desk_style_url": assets.DESK_STYLE.path,
             "icon_url": assets.ICON.path,
             "passkeys_url": assets.PASSKEYS.path,
+            "dashboard_script_url": assets.DASHBOARD.path,
             "search_url": assets.SEARCH.path,
             "money": money,
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
