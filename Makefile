@@ -1,6 +1,6 @@
 # A fresh machine needs python3 with venv, make, git and a package index; everything else is fetched here.
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-code check-types bench soak docs dist clean lock format
+.PHONY: help run test check check-code check-types bench soak docs dist audit clean lock format
 python := .venv/bin/python
 
 help:  ## Show this.
@@ -41,12 +41,13 @@ docs:  ## Write anew what is made from the code: openapi.json and docs/reference
 	@tools/bootstrap dev
 	@exec $(python) -m tools.reference
 
-dist:  ## Build the wheel and the sdist of the last commit in dist/.
-	@tools/bootstrap service
-	@rm -rf .cache/dist && mkdir -p .cache/dist dist
-	git archive HEAD | tar -x -C .cache/dist
-	cd .cache/dist && SOURCE_DATE_EPOCH=$$(git -C ../.. log -1 --format=%ct) ../../$(python) -c \
-		'import flit_core.buildapi as build; print(build.build_wheel("../../dist")); print(build.build_sdist("../../dist"))'
+dist:  ## Build the wheel and the sdist of the last commit in dist/, with bill of materials and licences.
+	@tools/bootstrap release
+	@exec $(python) -m tools.dist
+
+audit:  ## Ask for known vulnerabilities of all that is pinned (before a release).
+	@tools/bootstrap release
+	@PYTHONPATH=.venv/release exec $(python) -m pip_audit --require-hashes --disable-pip -r requirements/service.txt
 
 clean:  ## Remove the sandbox's data (var/); the virtual environment stays.
 	@if [ -x $(python) ]; then \
@@ -60,5 +61,5 @@ format:  ## Format the code and apply safe corrections.
 
 lock:  ## Pin the newest versions that requirements/*.in allow, with hashes.
 	@tools/bootstrap dev
-	cd requirements && for group in pip service dev peers; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
+	cd requirements && for group in pip service dev peers release; do ../$(python) -m uv pip compile --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --quiet $$group.in -o $$group.txt; done

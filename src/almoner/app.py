@@ -74,6 +74,7 @@ def _probes(services: Services, description: bytes | None) -> list[Route]:
         services.telemetry,
         description,
         services.settings.metrics_secret,
+        services.parts,
     )
 
 
@@ -119,7 +120,7 @@ def create_app(
         *services.pages,
     ]
     outer = Router(pages, redirect_slashes=False)
-    return EdgeMiddleware(
+    app = EdgeMiddleware(
         _PathDispatcher(services.api, services.scim, outer),
         services.telemetry,
         services.db.deployment.clock,
@@ -129,3 +130,4 @@ def create_app(
         error_page=lambda request, status: site.error_page(request, status) if is_page_request(request) else None,
         statement_seconds=statement_seconds,
     )
+    return app if services.tracing is None else services.tracing.application(app)

@@ -90,10 +90,10 @@ def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulato
     return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()
 
 
-async def check_stripe(settings: Settings) -> str | None:
-    """Check the secret key with a request for a payment that does not exist. None without an account.
+async def check_stripe(settings: Settings) -> tuple[bool, str] | None:
+    """Check the secret key with a request for a payment that does not exist, and the webhook endpoint.
 
-    Raises ProviderFailure.
+    Whether all is as it must be, and what was found. None without an account. Raises ProviderFailure.
     """
     if (account := settings.stripe) is None:
         return None
@@ -110,7 +110,9 @@ async def check_stripe(settings: Settings) -> str | None:
     try:
         await provider.fetch("cs_almoner_check")
     except NoSuchPayment:
-        return f"{settings.stripe_api_url} accepts the key"
+        told, endpoint = await provider.describe_webhook_endpoint(f"{settings.links.api}/callbacks/stripe")
+        # In the sandbox the Stripe CLI may forward events, which is no endpoint.
+        return told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}"
     finally:
         await provider.close()
-    return f"{settings.stripe_api_url} answers"
+    return False, f"{settings.stripe_api_url} answers for a payment that does not exist"

@@ -242,12 +242,14 @@ class Settings(BaseSettings):
     webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(settings_values.parse_words)] = Field(
         [], description="IP addresses that webhooks are sent from, separated by commas. They are shown to partners."
     )
-    mail_url: SecretStr | None = Field(
+    mail_url: Annotated[SecretStr, AfterValidator(settings_values.check_mail_url)] | None = Field(
         None,
         description="URL of the mail server: smtp:// or smtps://. If it is not set, the sandbox stores emails in its "
         "own mailbox.",
     )
-    mail_from: str = Field("", description="Sender of emails, such as Giving <giving@example.org>.")
+    mail_from: Annotated[str, AfterValidator(settings_values.check_mail_from)] = Field(
+        "", description="Sender of emails, such as Giving <giving@example.org>."
+    )
     time_zone: Annotated[str, AfterValidator(settings_values.check_time_zone)] = Field(
         "UTC",
         description="Time zone of the issuer of receipts, such as America/New_York. Receipts, statements and pages "
@@ -265,6 +267,14 @@ class Settings(BaseSettings):
         "",
         description="Email address for questions of donors and applicants. Replies to emails go there. Required in "
         "production, or `none`.",
+    )
+    traces_url: BaseUrl = Field(
+        "",
+        description="URL of an OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318. If it is not "
+        "set, there are no traces. Needs the extra `traces`.",
+    )
+    traces_share: float = Field(
+        0.01, ge=0, le=1, description="Share of requests and jobs that are traced, from 0 to 1."
     )
     log_level: str = Field(
         "info", pattern="^(debug|info|warning|error)$", description="Log level: debug, info, warning or error."
@@ -483,6 +493,17 @@ def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
         meant = f"did you mean {PREFIX}{near}?" if near else "see docs/reference/settings.md."
         sentences.append(f"{variable} is not a setting and has no effect: {meant}")
     return sentences
+
+
+def passed_file_count(process: int) -> int:
+    """How many open files a service manager such as systemd has handed to this process."""
+    count = os.environ.get("LISTEN_FDS", "")
+    return int(count) if count.isdecimal() and os.environ.get("LISTEN_PID") == str(process) else 0
+
+
+def notify_socket() -> str | None:
+    """Where a service manager listens for states, if it does."""
+    return os.environ.get("NOTIFY_SOCKET") or None
 
 
 def build_deployment(settings: Settings, clock: Clock) -> Deployment:

@@ -7,9 +7,12 @@ import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
+from difflib import get_close_matches
+from email.utils import parseaddr
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import available_timezones
 
 from pydantic import SecretStr
@@ -22,6 +25,12 @@ NO_NOTICE: Final = "none"
 MAX_URL_LENGTH: Final = 2000
 NO_SCANNER: Final = "none"
 FEE: Final = r"^[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*$"
+_LAST_PORT: Final = 65535
+_DATABASE_OPTIONS: Final = (
+    "host", "port", "user", "password", "dbname", "passfile", "service", "servicefile", "sslmode", "sslcert", "sslkey",
+    "sslpassword", "sslrootcert", "sslcrl", "sslnegotiation", "ssl_min_protocol_version", "ssl_max_protocol_version",
+    "target_session_attrs", "application_name", "options", "krbsrvname", "gsslib",
+)  # fmt: skip
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
@@ -64,7 +73,12 @@ def parse_rate(value: object) -> object:
 def parse_networks(value: object) -> object:
     """Networks separated by commas."""
     listed = parse_words(value)
-    return [ip_network(word) for word in listed] if isinstance(listed, list) else listed
+    if not isinstance(listed, list):
+        return listed
+    try:
+        return [ip_network(word) for word in listed]
+    except ValueError as error:
+        raise ValueError(f"must be networks separated by commas, such as 10.0.0.0/8 ({error})") from None
 
 
 def check_master_key(value: SecretStr) -> SecretStr:
@@ -79,10 +93,49 @@ def check_master_key(value: SecretStr) -> SecretStr:
 
 
 def check_database_url(value: SecretStr) -> SecretStr:
-    """The address of a PostgreSQL database."""
-    parts = urlsplit(value.get_secret_value())
+    """The address of a PostgreSQL database; of several servers the one that takes writes."""
+    text = value.get_secret_value()
+    parts = urlsplit(text)
     if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
         raise ValueError("must look like postgresql://role:password@host:5432/almoner")
+    if "@" in parts.path:
+        raise ValueError("must have special characters of the password percent-encoded, such as %2F for a slash")
+    for place in parts.netloc.rpartition("@")[2].split(","):
+        port = re.fullmatch(r"(?:\[[^\]]*\]|[^:]*)(?::([0-9]*))?", place)
+        if port is None or int(port[1] or 5432) > _LAST_PORT:
+            raise ValueError(f"must have a port from 1 to {_LAST_PORT} for each host")
+    _check_database_options(dict(parse_qsl(parts.query)))
+    return value
+
+
+def _check_database_options(options: Mapping[str, str]) -> None:
+    for name, given in options.items():
+        near = None if name in _DATABASE_OPTIONS else get_close_matches(name, _DATABASE_OPTIONS, 1, 0.8)
+        if near:
+            raise ValueError(f"must not have the option {name}: did you mean {near[0]}?")
+        if name in {"sslrootcert", "sslcert", "sslkey"} and not Path(given).expanduser().is_file():
+            raise ValueError(f"must name a file that there is in {name}: {given} is missing")
+    if options.get("target_session_attrs", "read-write") not in {"read-write", "primary", "any"}:
+        raise ValueError("must have target_session_attrs=read-write: Almoner needs a server that takes writes")
+
+
+def check_mail_url(value: SecretStr) -> SecretStr:
+    """The address of a mail server."""
+    parts = urlsplit(value.get_secret_value())
+    try:
+        fits = parts.scheme in {"smtp", "smtps"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port
+        fits = False
+    if not fits:
+        raise ValueError("must look like smtp://host:25 or smtps://user:password@host:465")
+    return value
+
+
+def check_mail_from(value: str) -> str:
+    """A sender, or nothing."""
+    name, address = parseaddr(value)
+    if value and (not is_email_address(address) or (name and not value.endswith(">"))):
+        raise ValueError("must be a sender with an email address, such as Giving <giving@example.org>")
     return value
 
 
@@ -120,6 +173,8 @@ def check_documents_url(value: str | None) -> str | None:
     """The address of an object store, or a folder."""
     if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
         raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
+    if value and "://" in value and not value.startswith("file:") and not urlsplit(value).netloc:
+        raise ValueError("must name a bucket, such as s3://bucket/prefix")
     return value
 
 

@@ -1,13 +1,15 @@
 """Composition: from settings to the living parts. With ``sources`` the only module that names adapters."""
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
-from almoner import migrations
+from almoner import deployment_probes, migrations
 from almoner.access.accounts import pages as accounts_pages
 from almoner.access.accounts.domain import MEMBERS_HOME, OPERATORS_HOME, NavigationLink
 from almoner.access.accounts.page_guard import PageGuard
@@ -48,7 +50,7 @@ from almoner.giving.gift_aid.declarations.routes import routes as gift_aid
 from almoner.giving.receipts.pages import TEMPLATES as GIFT_TEMPLATES
 from almoner.giving.receipts.pages import DonationStatusPages
 from almoner.job_registry import BackgroundParts, build_background_tasks
-from almoner.kit.time import SystemClock
+from almoner.kit.time import Clock, SystemClock
 from almoner.nonprofits.activities.routes import routes as activities
 from almoner.nonprofits.categories.routes import routes as categories
 from almoner.nonprofits.countries.routes import routes as countries
@@ -71,6 +73,7 @@ from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import readiness
+from almoner.platform.observability.deployment_checks import PartsWatch
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages import assets, reports
@@ -107,7 +110,7 @@ from almoner.sandbox.simulate import Simulation
 from almoner.scim.lazy_app import LazyScimApplication
 from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.screening.screenings.service import Screener
-from almoner.settings import Rate, Settings, build_deployment
+from almoner.settings import Rate, Settings, UnsafeSettings, build_deployment
 from almoner.sources import build_register_refresh_context, build_watchlist_refresh_context
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
@@ -129,6 +132,9 @@ from almoner.validation.requests.routes import routes as validation_requests
 from almoner.webhooks.deliveries.routes import routes as webhook_deliveries
 from almoner.webhooks.events.routes import event_routes
 from almoner.webhooks.subscriptions.routes import routes as webhook_subscriptions
+
+if TYPE_CHECKING:
+    from almoner.platform.observability.tracing import Tracing
 
 ROUTES = (
     organisations,
@@ -178,11 +184,13 @@ class Services:
     provider: ConnectedProvider | None
     provider_app: SimulatedProvider | None
     api: ApiApplication
+    parts: PartsWatch
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
     checks: Mapping[str, Check] = field(default_factory=dict)
     events: Mapping[str, EventType] = field(default_factory=dict)
     drain: Drain = field(default_factory=Drain)
+    tracing: "Tracing | None" = None
 
     async def close(self) -> None:
         """Close what was opened."""
@@ -192,6 +200,8 @@ class Services:
             await self.provider.close()
         await self.copy_watch.close()
         await self.db.close()
+        if self.tracing is not None:
+            await asyncio.to_thread(self.tracing.close)
 
 
 def _limits(settings: Settings) -> RateLimits:
@@ -325,11 +335,16 @@ def _api_routes(work: PaymentContext | None, rules: DisbursementRules, waiters: 
 
 
 def _sandbox_routes(
-    settings: Settings, work: PaymentContext | None, rules: DisbursementRules, clock: SandboxClock
+    settings: Settings,
+    work: PaymentContext | None,
+    rules: DisbursementRules,
+    background: BackgroundWorker,
+    clock: MovableClock,
 ) -> list[Routes]:
     if not settings.sandbox or work is None:
         return []
-    return [sandbox_routes(clock, build_simulation(work, build_payment_simulator(settings, work.db), rules))]
+    moved = SandboxClock(background, clock)
+    return [sandbox_routes(moved, build_simulation(work, build_payment_simulator(settings, work.db), rules))]
 
 
 def build_simulation(work: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules) -> Simulation:
@@ -356,7 +371,9 @@ def _scanner(settings: Settings) -> MalwareScanner | None:
     return None if settings.scanner_url is None else ClamdScanner(settings.scanner_url)
 
 
-def _sandbox_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+def _sandbox_pages(settings: Settings, db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
+    if not settings.sandbox:
+        return []
     return [*MailboxPages(db, PageRenderer(db.deployment, SANDBOX_TEMPLATES, catalogues)).routes()]
 
 
@@ -411,9 +428,33 @@ async def _build_document_storage(
     return watch, BlobStore(storage, db.deployment.vault, db.deployment.identity, watch.confirm_ownership)
 
 
-async def _open_database(settings: Settings, clock: MovableClock) -> Database:
+def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
+    """None where no traces are wanted: then nothing of it is imported."""
+    if not settings.traces_url:
+        return None
+    try:
+        from almoner.platform.observability.tracing import Tracing
+    except ModuleNotFoundError as error:
+        problem = f"ALMONER_TRACES_URL needs packages that are not installed ({error.name})"
+        raise UnsafeSettings([f"{problem}: run pip install 'almoner[traces]'"]) from None
+    return Tracing(settings.traces_url, settings.traces_share, settings.environment, clock)
+
+
+def _build_outbound(db: Database, tracing: "Tracing | None") -> OutboundClient:
+    listeners = [] if tracing is None else [tracing.outbound()]
+    return OutboundClient(db.deployment.receivers, identity=db.deployment.identity, listeners=listeners)
+
+
+def _traced(tracing: "Tracing | None", tasks: BackgroundTasks) -> BackgroundTasks:
+    return tasks if tracing is None else replace(tasks, handlers=tracing.handlers(tasks.handlers))
+
+
+async def _open_database(settings: Settings, clock: MovableClock, tracing: "Tracing | None") -> Database:
     deployment = build_deployment(settings, clock)
-    db = await transactions.open_service_database(settings.dsn, deployment, size=settings.database_pool)
+    listener = None if tracing is None else tracing.record_statement
+    db = await transactions.open_service_database(
+        settings.dsn, deployment, size=settings.database_pool, on_statement=listener
+    )
     try:
         await key_check.ensure_master_key(db)
     except BaseException:
@@ -450,23 +491,21 @@ async def build_services(
     """Connect to the database and compose. Raises OSError or asyncpg.PostgresError without a database."""
     clock = clock or BusinessClock(SystemClock())
     telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
-    db = await _open_database(settings, clock)
+    db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter, waiters = RateLimiter(), EventWaiters(db)
     guard = KeyGuard(db, clock, limiter, _limits(settings))
-    outbound = OutboundClient(db.deployment.receivers, identity=db.deployment.identity)
+    outbound = _build_outbound(db, tracing)
     provider, provider_app = build_provider(settings, db, outbound, telemetry, catalogues)
     work = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     rules = DisbursementRules(settings.disbursement_min_donations)
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     pages: list[BaseRoute] = [*assets.ROUTES, *reports.csp_report_routes(telemetry, clock)]
-    pages += _giving_pages(settings, work, provider, catalogues, rules)
-    pages += _sandbox_pages(db, catalogues) if settings.sandbox else []
-    tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs)
+    pages += [*_giving_pages(settings, work, provider, catalogues, rules), *_sandbox_pages(settings, db, catalogues)]
+    tasks = _traced(tracing, _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs))
     background = BackgroundWorker(db, tasks, telemetry)
     pages += _validation_pages(db, catalogues, intake, limiter, blobs)
-    routes = _api_routes(work, rules, waiters)
-    routes += _sandbox_routes(settings, work, rules, SandboxClock(background, clock))
+    routes = [*_api_routes(work, rules, waiters), *_sandbox_routes(settings, work, rules, background, clock)]
     pages += _people_pages(db, catalogues, limiter, outbound, api := ApiApplication(db, guard, routes, intake))
     return Services(
         settings,
@@ -490,4 +529,6 @@ async def build_services(
         pages=pages,
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
+        tracing=tracing,
+        parts=PartsWatch(deployment_probes.outside(settings, clock), db.deployment, telemetry),
     )

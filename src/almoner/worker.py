@@ -49,6 +49,8 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
         group.create_task(pulse.run(stop))
         if role != "worker":
             group.create_task(sharing.run(stop))
+        if role != "server":
+            group.create_task(services.parts.run(stop))
         group.create_task(services.waiters.run(stop))
         group.create_task(services.copy_watch.run(stop))
         group.create_task(services.disk_watch.run(stop))

@@ -409,7 +409,8 @@ async def test_a_point_in_time_is_quiet(ground: Ground, files: tuple[Path, str],
 async def test_o9_a_backup_by_the_book_is_restored_by_the_book_and_its_worker_is_quiet(
     ground: Ground, empty_database: TestDatabase, dumps: Path
 ) -> None:
-    back_up, restore_ = re.findall(r"```sh\n(.*?)```", BOOK.read_text(), re.DOTALL)[:2]
+    blocks = re.findall(r"```sh\n(.*?)```", BOOK.read_text(), re.DOTALL)
+    back_up, restore_ = (next(one for one in blocks if command in one) for command in ("pg_dump ", "pg_restore "))
     server = empty_database.server
     admin = await asyncpg.connect(server.superuser_url(empty_database.name))
     name = f"{empty_database.name}_book"

@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+from almoner import providers
+from almoner.adapters.stripe_webhooks import EVENTS
+from almoner.kit.time import SystemClock
+from almoner.settings import read_settings
 from tests.support.database import TestDatabase
 from tests.support.running import free_port
 from tests.support.service import Service, serving
+from tests.support.stripe_stub import serving_stripe
 from tests.support.terminal import in_process
 
 
@@ -106,3 +112,36 @@ async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service
         assert found["mail server"]["found"].endswith("message to ops@example.org handed over"), found
         assert status == 0
     assert b"To: ops@example.org" in received[0]
+
+
+async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:
+    async with serving_stripe(SystemClock().now) as (stub, url):
+        key = SecretStr("sk_test_stub")
+        given = read_settings(stripe_secret_key=key, stripe_webhook_secret=SecretStr("whsec_" + "0" * 32)).model_copy(
+            update={"environment": "production", "api_url": "https://api.example.org", "stripe_api_url": url}
+        )
+
+        async def found(**endpoint: object) -> tuple[bool, str]:
+            made = {"id": "we_1", "url": "https://api.example.org/callbacks/stripe", "status": "enabled"}
+            stub.account.endpoints = [{**made, "enabled_events": list(EVENTS), **endpoint}]
+            answer = await providers.check_stripe(given)
+            assert answer is not None
+            return answer[0], answer[1].partition("; ")[2]
+
+        ours = "https://api.example.org/callbacks/stripe"
+        assert await found() == (True, f"told at {ours}")
+        assert await found(enabled_events=["*"]) == (True, f"told at {ours}")
+        assert await found(url="https://api.example.org/callback") == (
+            False,
+            f"Stripe has no webhook endpoint for {ours}",
+        )
+        assert await found(status="disabled") == (False, f"the webhook endpoint for {ours} is disabled at Stripe")
+        assert await found(enabled_events=list(EVENTS[1:])) == (
+            False,
+            f"the webhook endpoint for {ours} is not told of {EVENTS[0]}",
+        )
+        stub.account.endpoints = None
+        answer = await providers.check_stripe(given)
+        assert answer is not None
+        assert answer[0]
+        assert answer[1].endswith("the key may not read webhook endpoints, so they were not looked at")

@@ -1,6 +1,7 @@
 """A worker's own port: health, readiness, and the metrics that only a worker has (O7)."""
 
 import asyncio
+import json
 import re
 import signal
 import socket
@@ -28,7 +29,8 @@ async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
 
 async def test_a_worker_shows_its_health_and_metrics(service: Service, tmp_path: Path) -> None:
     port = free_port()
-    process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1")
+    nobody = {"MAIL_URL": f"smtp://127.0.0.1:{free_port()}", "MAIL_FROM": "Giving <giving@example.org>"}
+    process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1", **nobody)
     try:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
 
@@ -49,11 +51,23 @@ async def test_a_worker_shows_its_health_and_metrics(service: Service, tmp_path:
             assert (await client.get("/healthz")).json() == {"status": "ok"}
             ready = await client.get("/readyz")
             assert (ready.status_code, ready.json()["status"]) == (200, "ok")
+            verbose = (await client.get("/readyz?verbose")).json()
+            assert set(verbose["checks"].values()) == {"ok"}
+            parts = {one["name"]: one for one in verbose["parts"]}
+            assert parts["mail server"]["status"] == "failed"
+            assert parts["mail server"]["advice"] == "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
+            assert parts["document storage"]["status"] == "ok"
+            metrics = (await client.get("/metrics")).text
+            assert 'almoner_check_failed{check="mail server"} 1.0' in metrics
+            assert 'almoner_check_failed{check="document storage"} 0.0' in metrics
             assert (await client.get("/v1/organisations")).status_code == 404
             assert (await client.get("/openapi.json")).status_code == 404
     finally:
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, 60) == 0
+    lines = [line for line in (tmp_path / "worker.log").read_text().splitlines() if '"check_failed"' in line]
+    assert len(lines) == 1
+    assert json.loads(lines[0])["check"] == "mail server"
 
 
 async def test_a_busy_port_of_a_worker_is_named(service: Service, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import psutil
 
 from almoner import migrations
 from almoner.platform.database.postgres import PostgresServer
+from almoner.platform.database.session_settings import SESSION_SETTINGS
 from almoner.platform.observability import selfcheck
 
 OWNER, APP = "almoner_owner", "almoner_app"
@@ -26,6 +27,9 @@ _FAST = (
     "synchronous_commit = off",
     "full_page_writes = off",
     "plan_cache_mode = force_generic_plan",  # few rows, many connections: to plan takes far longer than to run
+)
+_SETTINGS: Final = ";".join(
+    f"alter database {{name}} set {setting} = '{value}'" for setting, value in SESSION_SETTINGS.items()
 )
 _FAR_OFF: Final = datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -70,6 +74,7 @@ async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             template = await _template(server, connection)
             await connection.execute(f"create database {name} template {template} owner {OWNER} strategy file_copy")
+            await connection.execute(_SETTINGS.format(name=name))  # which are no part of a copy
         try:
             yield TestDatabase(server, name)
         finally:

@@ -41,11 +41,15 @@ def new_id(prefix: str) -> str:
 
 @dataclass(slots=True)
 class StripeAccount:
-    """``now``: its clock. ``notices``: what its webhook is still to be told, oldest first."""
+    """``now``: its clock. ``notices``: what its webhook is still to be told, oldest first.
+
+    ``endpoints``: where webhooks go, as the API tells it; None: the key may not read them.
+    """
 
     now: Callable[[], datetime]
     pages_url: str = ""
     most_listed: int = 100
+    endpoints: list[Thing] | None = field(default_factory=list)
     sessions: dict[str, Thing] = field(default_factory=dict)
     intents: dict[str, Thing] = field(default_factory=dict)
     charges: dict[str, Thing] = field(default_factory=dict)

@@ -148,7 +148,9 @@ class StripeStub:
         self._answers[key] = (print_, status, answer)
         return status, answer
 
-    def _do(self, method: str, route: str, number: str, asked: Thing) -> Thing:
+    def _do(  # noqa: C901 (one case for each call)
+        self, method: str, route: str, number: str, asked: Thing
+    ) -> Thing:
         account, expand = self.account, asked.get("expand", [])
         match method, route:
             case "POST", "/v1/checkout/sessions":
@@ -174,6 +176,8 @@ class StripeStub:
                 since = asked.get("arrival_date", {}).get("gte", 0)
                 found = _of(account.payouts, status=asked["status"])
                 return self._listed([one for one in found if one["arrival_date"] >= since], asked)
+            case "GET", "/v1/webhook_endpoints":
+                return self._endpoints(asked)
             case _:
                 return self._listed([self._line(one) for one in _of(account.balance, payout=asked["payout"])], asked)
 
@@ -202,6 +206,11 @@ class StripeStub:
             reported = "Your card was declined."
         shown = {name: escape(str(session[key])) for name, key in _SHOWN.items()}
         return HTMLResponse(PAGE.format(told=reported, **shown))
+
+    def _endpoints(self, asked: Thing) -> Thing:
+        if self.account.endpoints is None:
+            raise Refusal(403, "The key does not have the required permissions.")
+        return self._listed(self.account.endpoints, asked)
 
     def _listed(self, found: list[Thing], asked: Thing) -> Thing:
         after = asked.get("starting_after")

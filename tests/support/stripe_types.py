@@ -29,6 +29,7 @@ CALLS: dict[tuple[str, str], type] = {
     ("GET", "/v1/payouts"): params.PayoutListParams,
     ("GET", "/v1/payouts/{id}"): params.PayoutRetrieveParams,
     ("GET", "/v1/balance_transactions"): params.BalanceTransactionListParams,
+    ("GET", "/v1/webhook_endpoints"): params.WebhookEndpointListParams,
 }
 """Every call that the stub knows, with the type of what may be sent with it."""
 

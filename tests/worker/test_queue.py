@@ -97,7 +97,7 @@ async def test_a_lease_runs_out_by_real_time_alone(ground: Ground) -> None:
     assert (first.id, first.attempt, second.attempt) == (second.id, 1, 2)
 
 
-@pytest.mark.parametrize("result", [JobDone(), JobRetry(timedelta(hours=1)), JobDropped("no use")])
+@pytest.mark.parametrize("result", [JobDone(), JobRetry(timedelta(hours=1), "again"), JobDropped("no use")])
 async def test_who_lost_a_job_finishes_nothing(ground: Ground, result: queue.Result) -> None:
     await enqueue(ground, NewJob("a.job", {}))
     (lost,) = await claim(ground.db)
@@ -183,7 +183,7 @@ async def test_a_retry_begins_the_count_of_failures_again(ground: Ground) -> Non
         await rescue(ground.db)
     (job,) = await claim(ground.db)
     assert job.failures == queue.MAX_FAILURES - 1
-    await finish(ground.db, job, JobRetry(timedelta()))
+    await finish(ground.db, job, JobRetry(timedelta(), "again"))
     (job,) = await claim(ground.db)
     assert job.failures == 0
     assert await finish(ground.db, job, JobFailed("RuntimeError")) == 1
@@ -208,7 +208,7 @@ async def test_a_unique_job_is_left_out_while_an_equal_one_has_not_begun(ground:
     await enqueue(ground, job)
     (second,) = await claim(ground.db)
     for taken in [*started, second]:
-        assert await finish(ground.db, taken, JobRetry(timedelta())) == 1
+        assert await finish(ground.db, taken, JobRetry(timedelta(), "again")) == 1
     assert len(await claim(ground.db)) == 4
 
 
@@ -260,7 +260,7 @@ async def test_a_lane_job_for_later_waits_for_business_time(ground: Ground) -> N
     assert await claim_lanes(ground.db) == []
     ground.clock.advance(minutes=1)
     (job,) = await claim_lanes(ground.db)
-    assert await finish(ground.db, job, JobRetry(timedelta(minutes=14))) == 1
+    assert await finish(ground.db, job, JobRetry(timedelta(minutes=14), "again")) == 1
     assert await claim_lanes(ground.db) == []
     ground.clock.advance(minutes=14)
     assert len(await claim_lanes(ground.db)) == 1

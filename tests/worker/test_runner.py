@@ -111,7 +111,7 @@ async def test_a_job_runs_as_long_as_its_kind_may(ground: Ground) -> None:
 
 async def test_retry_and_drop_are_recorded(ground: Ground) -> None:
     async def answer(job: Job) -> Result:
-        return JobDropped("never") if job.payload["n"] else JobRetry(timedelta(minutes=1))
+        return JobDropped("never") if job.payload["n"] else JobRetry(timedelta(minutes=1), "again")
 
     await enqueue(ground, NewJob("a.job", {"n": 0}), NewJob("a.job", {"n": 1}))
     await round_of(JobRunner(JobContext(ground.db), doing(answer), ground.telemetry))

@@ -27,7 +27,9 @@ from almoner.adapters.stripe_responses import (
     PaymentIntent,
     Refund,
     RefundList,
+    WebhookEndpoints,
 )
+from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
@@ -115,6 +117,26 @@ class StripeProvider:
     def currencies(self) -> Collection[str]:
         """Those of which Stripe takes every amount."""
         return stripe_currencies.UNIT_FACTORS.keys()
+
+    async def describe_webhook_endpoint(self, url: str) -> tuple[bool, str]:
+        """Whether Stripe tells ``url`` of all that it must, and what was found. Raises ProviderFailure."""
+        try:
+            with translate_errors("the webhook endpoints"):
+                answer = await self._line.client.v1.webhook_endpoints.list_async({"limit": 100})
+        except ProviderFailure as failure:
+            if isinstance(failure.__cause__, stripe.PermissionError):
+                return True, "the key may not read webhook endpoints, so they were not looked at"
+            raise
+        ours = [one for one in parse_response(answer, WebhookEndpoints).data if one.url == url]
+        if not ours:
+            return False, f"Stripe has no webhook endpoint for {url}"
+        enabled = [one for one in ours if one.status == "enabled"]
+        if not enabled:
+            return False, f"the webhook endpoint for {url} is disabled at Stripe"
+        subscribed = {event for one in enabled for event in one.enabled_events}
+        if missing := [event for event in EVENTS if not subscribed & {event, "*"}]:
+            return False, f"the webhook endpoint for {url} is not told of {', '.join(missing)}"
+        return True, f"told at {url}"
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
         """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""

@@ -88,3 +88,15 @@ class Dispute(msgspec.Struct, frozen=True):
 
 class DisputeList(msgspec.Struct, frozen=True):
     data: list[Dispute]
+
+
+class WebhookEndpoint(msgspec.Struct, frozen=True):
+    """Where Stripe tells of events, and of which; ``*`` is all of them."""
+
+    url: str
+    status: str
+    enabled_events: list[str]
+
+
+class WebhookEndpoints(msgspec.Struct, frozen=True):
+    data: list[WebhookEndpoint]

@@ -2,21 +2,19 @@
 
 import asyncio
 import json
-import socket
 from dataclasses import asdict
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 import typer
 
-from almoner import backends, migrations, providers, settings
+from almoner import deployment_probes, migrations, settings
 from almoner.cli import failures, local
 from almoner.cli.database import run_with_database
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.crypto import Vault
-from almoner.platform.database import disk_space, inspection, postgres
+from almoner.platform.database import inspection, pooler_check
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.deployment_checks import CheckResult, Probe, Status, run_probes
 from almoner.screening.watchlists import checks as watchlists_checks
@@ -71,7 +69,8 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
 
     async def database() -> list[CheckResult]:
         try:
-            (await migrations.state(given.dsn)).refuse_unless_usable()
+            (await migrations.state(given.dsn)).refuse_unless_servable()
+            await pooler_check.refuse_lossy_pooler(given.dsn)
             report = await inspection.inspect_database(given.dsn, Vault(given.master_key_bytes), clock)
         except Exception as error:
             if (explained := failures.explain_error(error)) is None:
@@ -79,42 +78,10 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
             return [CheckResult("database", "failed", explained, "Follow docs/runbooks/start.md.")]
         return _describe_database(given, report)
 
-    async def mail() -> CheckResult:
-        found = await backends.check_mail_server(given, clock, mail_to)
-        return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
-
-    async def storage() -> CheckResult:
-        return CheckResult(
-            "document storage", "ok", f"{await backends.check_storage(given)}: written, read and removed"
-        )
-
-    async def stripe() -> CheckResult:
-        found = await providers.check_stripe(given)
-        return CheckResult("payment provider", "ok" if found else "skipped", found or "Stripe is not set up")
-
-    async def names() -> list[CheckResult]:
-        return [await _resolve(name) for name in _host_names(given)]
-
-    async def disk() -> CheckResult:
-        free = disk_space.measure_free_space(postgres.possible_homes(given.data_dir))
-        low = disk_space.is_space_low(free, given.disk_reserve_bytes, was_low=False)
-        megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
-        return CheckResult(
-            "disk", "failed" if low else "ok", f"{megabytes} free for {given.data_dir}", disk_space.ADVICE
-        )
-
     probes: list[tuple[str, str, Probe]] = [
         ("settings", "", unknown),
         ("database", "Follow docs/runbooks/start.md.", database),
-        ("mail server", "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM.", mail),
-        (
-            "document storage",
-            "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials.",
-            storage,
-        ),
-        ("payment provider", "Check ALMONER_STRIPE_SECRET_KEY. See docs/guides/stripe.md.", stripe),
-        ("DNS", "Check the name, and the resolver of this machine.", names),
-        ("disk", disk_space.ADVICE, disk),
+        *deployment_probes.outside(given, clock, mail_to),
     ]
     return [one async for one in run_probes(probes)]
 
@@ -146,20 +113,6 @@ def _describe_database(given: Settings, report: inspection.DatabaseReport) -> li
     advice = "Set ALMONER_MASTER_KEY to the key that was kept with the database's backup."
     results.append(CheckResult("master key", key[0], key[1], advice))  # type: ignore[arg-type]
     return results
-
-
-def _host_names(given: Settings) -> list[str]:
-    urls = [given.links.api, given.links.pages]
-    urls += [given.mail_url.get_secret_value()] if given.mail_url else []
-    return list(dict.fromkeys(host for url in urls if (host := urlsplit(url).hostname)))
-
-
-async def _resolve(name: str) -> CheckResult:
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        return CheckResult("DNS", "failed", f"{name}: {error}", "Check the name, and the resolver of this machine.")
-    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(str(one[4][0]) for one in found))}")
 
 
 def _data_results(results: list[CheckResult]) -> list[CheckResult]:

@@ -98,6 +98,10 @@ class OpenConnections:
             if not peer:
                 del self._peers[near]
 
+    def await_first_request(self) -> bool:
+        """Whether a connection was opened that has never asked for anything."""
+        return any(not protocol.has_asked for peer in self._peers.values() for protocol in peer)
+
     def close_overdue(self, now: float) -> None:
         """End what has taken too long. ``now``: the loop's time."""
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
@@ -136,6 +140,7 @@ class BoundedProtocol(JoiningProtocol):
         self._unread = (0, 0.0)
         self._violation: str | None = None
         self.since: float | None = None
+        self.has_asked = False
 
     @property
     def address(self) -> str:
@@ -184,7 +189,7 @@ class BoundedProtocol(JoiningProtocol):
         self._violation = head_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
             raise ValueError(self._violation)  # which the parser passes on as an error of its own
-        self._advanced = self._in_body = True
+        self._advanced = self._in_body = self.has_asked = True
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

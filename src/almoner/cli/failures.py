@@ -35,6 +35,7 @@ from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
 from almoner.platform.audit.heads import ExportFailed
 from almoner.platform.database.key_check import WrongMasterKey
+from almoner.platform.database.pooler_check import LossyPooler
 from almoner.platform.database.programs import DatabaseUnavailable
 from almoner.platform.outbound.remote_files import FetchRefused
 from almoner.screening.watchlists.domain import WatchlistRefused
@@ -52,6 +53,7 @@ _PRINTED_AS_IS = (
     MigrationRefused,
     ImportInterrupted,
     ImportRefused,
+    LossyPooler,
     NoSuchUnallocatedPayment,
     ClearExceptionError,
     UnallocatedPaymentError,
@@ -101,6 +103,8 @@ def explain_error(error: BaseException) -> str | None:
 def _explain_file_error(error: OSError) -> str | None:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
+    if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError) and error.filename is not None:
+        return f"{error.filename} cannot be used ({error.strerror}): check the path."
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return f"{error.filename} is not writable ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
     return None
@@ -127,14 +131,19 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "{database} has no connection left ({text}): raise max_connections, or lower ALMONER_DATABASE_POOL.",
     ),
     (
+        (asyncpg.UndefinedObjectError,),
+        "configuration parameter",
+        "{database} has a URL with an option that PostgreSQL does not know ({text}): remove it.",
+    ),
+    (
         (asyncpg.ProtocolViolationError,),
         "startup parameter",
-        "{database} is a pooler that refuses settings of a session ({text}): set the URL to PostgreSQL itself.",
+        "{database} is a pooler that refuses settings of a session ({text}): see docs/guides/postgresql.md.",
     ),
     (
         (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError),
         "",
-        "{database} is a pooler that loses prepared statements ({text}): set the URL to PostgreSQL itself.",
+        "{database} is a pooler that loses prepared statements ({text}): see docs/guides/postgresql.md.",
     ),
     (
         (asyncpg.ReadOnlySQLTransactionError,),
@@ -159,7 +168,14 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "{database} cannot be trusted ({text}): check sslmode and sslrootcert in the URL.",
     ),
     (
-        (ConnectionError, TimeoutError, socket.gaierror, asyncpg.CannotConnectNowError),
+        (
+            ConnectionError,
+            TimeoutError,
+            socket.gaierror,
+            asyncpg.CannotConnectNowError,
+            FileNotFoundError,
+            asyncpg.TargetServerAttributeNotMatched,
+        ),
         "",
         "{database} cannot be reached ({text}): start it, or fix the address.",
     ),

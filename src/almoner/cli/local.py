@@ -1,6 +1,7 @@
 """The sandbox on one machine: the secrets it makes for itself, and its embedded database."""
 
 import asyncio
+import errno
 import json
 import os
 import secrets
@@ -17,7 +18,7 @@ from pydantic import SecretStr
 from almoner.migrations import APP_ROLE
 from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
-from almoner.settings import Settings
+from almoner.settings import PREFIX, Settings, UnsafeSettings
 
 OWNER_ROLE = "almoner_owner"
 DATABASE = "almoner"
@@ -57,6 +58,28 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
         written.flush()
         os.fsync(written.fileno())
     unfinished.replace(file)
+
+
+def ensure_folders(given: Settings) -> None:
+    """Make the folders that the settings name. Raises UnsafeSettings for those that cannot be used."""
+    folders = {"DATA_DIR": given.data_dir}
+    if given.audit_heads is not None:
+        folders["AUDIT_HEADS"] = given.audit_heads
+    if given.documents_url and "://" not in given.documents_url:
+        folders["DOCUMENTS_URL"] = Path(given.documents_url)
+    problems = []
+    for name, folder in folders.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            wrong = None if os.access(folder, os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
+        except OSError as error:
+            wrong = error.strerror
+        if wrong is not None:
+            problems.append(f"{PREFIX}{name} is {folder}, which is no folder that can be written to ({wrong})")
+    if problems:
+        raise UnsafeSettings(
+            [f"{problem}: create it, or give it to the account of the service" for problem in problems]
+        )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ _BACKLOG = 2048
 
 
 class PortBusy(Exception):
-    """The port is in use; the message says what to do."""
+    """The address cannot be listened on; the message says what to do."""
 
 
 def open_listening_sockets(
@@ -16,7 +16,7 @@ def open_listening_sockets(
 ) -> list[socket.socket]:
     """Sockets for every address of the host; ``localhost`` is both loopback families, as far as the machine has them.
 
-    Raises PortBusy, or OSError when the host is none of this machine's addresses.
+    Raises PortBusy, also when the host is none of this machine's addresses.
     """
     opened: list[socket.socket] = []
     try:
@@ -27,10 +27,15 @@ def open_listening_sockets(
                 if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
                     raise
         if not opened:
-            raise OSError(errno.EADDRNOTAVAIL, f"{os.strerror(errno.EADDRNOTAVAIL)}: ALMONER_HOST={host}")
+            raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     except OSError as error:
         for one in opened:
             one.close()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise PortBusy(
+                f"ALMONER_HOST is {host}, which is no address of this machine ({error.strerror}): set it to localhost, "
+                "0.0.0.0 or one of its addresses."
+            ) from None
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(
                 f"Port {port}{purpose} is in use: stop the program that listens there, or choose another port, "

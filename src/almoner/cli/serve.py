@@ -19,7 +19,9 @@ from almoner.app import create_app, create_worker_app
 from almoner.cli import local, logs, outputs
 from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
+from almoner.cli.service_manager import notify, passed_sockets
 from almoner.nonprofits.organisations import flows as organisations_flows
+from almoner.platform.database import pooler_check
 from almoner.platform.jobs.processes import Role
 from almoner.platform.observability.log_lines import stderr_log_writer
 from almoner.platform.observability.telemetry import Telemetry
@@ -27,6 +29,8 @@ from almoner.settings import Settings
 from almoner.wiring import Services, build_services
 
 _DRAIN_SECONDS = 10
+_LATE_SECONDS = 1.0
+"""For the first request of a connection that was taken just before the end."""
 _YOUNG_OBJECTS = 20_000
 
 
@@ -42,6 +46,16 @@ class Server(uvicorn.Server):
         if counter % 10 == 0:
             self._connections.close_overdue(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no new connections, answer those that have come and not asked yet, then end."""
+        for server in self.servers:
+            server.close()
+        for _ in range(20):
+            if not self._connections.await_first_request():
+                break
+            await asyncio.sleep(_LATE_SECONDS / 20)
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -107,8 +121,11 @@ async def serve_application(
 
 
 def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
-    """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy."""
-    sockets = open_listening_sockets(given.host, given.port)
+    """The sockets of API and pages, and in the sandbox those of the test payment provider. Raises PortBusy.
+
+    Those of API and pages may come from a service manager, which keeps them open while this process is replaced.
+    """
+    sockets = passed_sockets() or open_listening_sockets(given.host, given.port)
     if not given.uses_test_provider:
         return sockets, []
     return sockets, open_listening_sockets(
@@ -117,8 +134,9 @@ def open_server_sockets(given: Settings) -> tuple[list[socket.socket], list[sock
 
 
 def read_settings_aloud() -> Settings:
-    """The settings; what looks like one and is none is named on stderr."""
+    """The settings; what looks like one and is none is named on stderr. Raises UnsafeSettings."""
     given = settings.read_settings()
+    local.ensure_folders(given)
     for sentence in settings.unknown_settings():
         typer.echo(sentence, err=True)
     return given
@@ -141,18 +159,25 @@ def serve() -> None:
 async def _serve(
     given: Settings, complete: Settings, sockets: list[socket.socket], provider_sockets: list[socket.socket]
 ) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_usable()
+    (await migrations.state(complete.dsn)).refuse_unless_servable()
+    await pooler_check.refuse_lossy_pooler(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     (asked, hurried), stop = stop_on_signals(), asyncio.Event()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
+            group.create_task(_notify_of_the_end(asked))
             group.create_task(services.drain.run(asked, hurried, stop, complete.drain_time))
             group.create_task(local.keep_database_running(given, stop))
             group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
         await services.close()
+
+
+async def _notify_of_the_end(asked: asyncio.Event) -> None:
+    await asked.wait()
+    notify("STOPPING=1")
 
 
 async def run_process(
@@ -171,6 +196,7 @@ async def run_process(
     async with asyncio.TaskGroup() as group:
         group.create_task(worker.run(services, role, stop))
         group.create_task(serve_application(app, sockets, stop, connections))
+        notify("READY=1")
         if services.provider_app is not None:
             group.create_task(serve_application(services.provider_app, provider_sockets, stop, connections))
             group.create_task(services.provider_app.run(stop))
@@ -187,13 +213,14 @@ def work() -> None:
     sockets: list[socket.socket] = []
     if given.worker_port is not None:
         own = {"purpose": " (ALMONER_WORKER_PORT)", "setting": "ALMONER_WORKER_PORT"}
-        sockets = open_listening_sockets(given.host, given.worker_port, **own)
+        sockets = passed_sockets() or open_listening_sockets(given.host, given.worker_port, **own)
     with local.complete_settings(given) as complete:
         uvloop.run(_work(given, complete, sockets))
 
 
 async def _work(given: Settings, complete: Settings, sockets: list[socket.socket]) -> None:
-    (await migrations.state(complete.dsn)).refuse_unless_usable()
+    (await migrations.state(complete.dsn)).refuse_unless_servable()
+    await pooler_check.refuse_lossy_pooler(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
     stop, _ = stop_on_signals()
@@ -203,8 +230,10 @@ async def _work(given: Settings, complete: Settings, sockets: list[socket.socket
         async with asyncio.TaskGroup() as group:
             group.create_task(local.keep_database_running(given, stop))
             group.create_task(services.drain.run(stop, stop, stop, 0))
+            group.create_task(_notify_of_the_end(stop))
             group.create_task(worker.run(services, "worker", stop))
             if sockets:
                 group.create_task(serve_application(create_worker_app(services), sockets, stop))
+            notify("READY=1")
     finally:
         await services.close()

@@ -8,13 +8,13 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import asyncpg
 
-from almoner.platform.database import programs
+from almoner.platform.database import programs, session_settings
 
 APP_ROLE = "almoner_app"
 _FOLDER = Path(__file__).parent
@@ -33,6 +33,7 @@ COMPATIBLE_REVISIONS = REVISIONS[REVISIONS.index(OLDEST_COMPATIBLE_REVISION) :]
 STATE_QUERY = """
 select version_num as revision, array(select revision from compatible_revision) as compatible from alembic_version
 """
+_CONNECT_SECONDS = 15
 _BEFORE_0_1_0 = re.compile(r"\d{4}a?|r0001(_[0-9a-f]{12})?")
 """Revisions from before the baseline of this version; their tables are not carried over."""
 
@@ -46,10 +47,12 @@ class State:
     """The database's revision (None: empty) beside the newest that this code knows.
 
     ``compatible``: the newest revisions of the code that works over the database, as it says itself.
+    ``missing_settings``: what sessions of this role lack.
     """
 
     revision: str | None
     compatible: frozenset[str] = frozenset()
+    missing_settings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Literal["current", "compatible", "behind", "newer", "before 0.1.0"]:
@@ -96,6 +99,15 @@ class State:
         if (refusal := self.refusal) is not None:
             raise MigrationRefused(refusal)
 
+    def refuse_unless_servable(self) -> None:
+        """Raises MigrationRefused, for a server or worker also where sessions lack a setting."""
+        self.refuse_unless_usable()
+        if self.missing_settings:
+            raise MigrationRefused(
+                f"Sessions of the database lack settings ({'; '.join(self.missing_settings)}): run `almoner migrate` "
+                "as the owner of the database, and remove other values of the role (`alter role ... reset ...`)."
+            )
+
 
 async def refuse_unsuitable(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Raises MigrationRefused for a server that is too old, or that takes no writes."""
@@ -106,9 +118,15 @@ async def refuse_unsuitable(connection: "asyncpg.Connection[asyncpg.Record]") ->
             "use a server of such a version."
         )
     row = await connection.fetchrow(
-        "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only"
+        "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only,"
+        " current_setting('server_encoding') as encoding"
     )
     assert row is not None
+    if row["encoding"] != "UTF8":
+        raise MigrationRefused(
+            f"The database has the encoding {row['encoding']}, in which not every name can be stored: create one with "
+            "encoding 'UTF8' template template0."
+        )
     if row["standby"]:
         raise MigrationRefused(
             "The database server is a hot stand-by, which takes no writes: connect to the primary server. With several "
@@ -133,10 +151,13 @@ async def read_state(connection: "asyncpg.Connection[asyncpg.Record]") -> State:
 
 async def state(dsn: str) -> State:
     """The state of a database. Raises OSError or asyncpg.PostgresError when it cannot be reached."""
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(dsn, timeout=_CONNECT_SECONDS)
     try:
         await refuse_unsuitable(connection)
-        return await read_state(connection)
+        found = await read_state(connection)
+        if found.revision is None:
+            return found
+        return replace(found, missing_settings=tuple(await session_settings.missing_settings(connection)))
     finally:
         await connection.close()
 
@@ -156,11 +177,28 @@ def migrate(owner_dsn: str, *, tell: Callable[[str], None] | None = None) -> Sta
         config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
         config.attributes.update(dsn=owner_dsn, tell=tell)
         command.upgrade(config, "head")
+    asyncio.run(_keep_session_settings(owner_dsn))
     return asyncio.run(state(owner_dsn))
 
 
-async def _prepare(owner_dsn: str) -> State:
+async def _keep_session_settings(owner_dsn: str) -> None:
+    """Those that are missing; for the database, since its owner may not change another role."""
     connection = await asyncpg.connect(owner_dsn)
+    try:
+        if await session_settings.missing_settings(connection):
+            await session_settings.set_for_database(connection)
+    except asyncpg.InsufficientPrivilegeError:
+        commands = "; ".join(await session_settings.statements(connection))
+        raise MigrationRefused(
+            "The role of ALMONER_OWNER_DATABASE_URL does not own the database, and cannot keep the settings of its "
+            f"sessions; as an administrator run: {commands}"
+        ) from None
+    finally:
+        await connection.close()
+
+
+async def _prepare(owner_dsn: str) -> State:
+    connection = await asyncpg.connect(owner_dsn, timeout=_CONNECT_SECONDS)
     try:
         await refuse_unsuitable(connection)
         found = await read_state(connection)

@@ -25,6 +25,8 @@ from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.places import Places, claiming, current_claimant
 from almoner.platform.deployment import BaseUrls, Deployment
 
+StatementListener = Callable[[Any], None]
+"""Hears of a statement as asyncpg's ``LoggedQuery``."""
 Mode = Literal["read", "write", "single", "around"]
 _Item = TypeVar("_Item")
 
@@ -384,27 +386,31 @@ async def open_database(dsn: str, deployment: Deployment, *, size: int, seconds:
     return Database(await open_pool(dsn, size), deployment, seconds=seconds)
 
 
-async def open_service_database(dsn: str, deployment: Deployment, *, size: int) -> Database:
+async def open_service_database(
+    dsn: str, deployment: Deployment, *, size: int, on_statement: StatementListener | None = None
+) -> Database:
     """The database of a server or worker, whose statements have their time. Raises as ``open_database`` does."""
-    return await open_database(dsn, deployment, size=size, seconds=BACKGROUND_SECONDS)
+    return Database(await open_pool(dsn, size, on_statement), deployment, seconds=BACKGROUND_SECONDS)
 
 
-async def open_pool(dsn: str, size: int) -> "asyncpg.Pool[Record]":
-    """Asyncpg's pool as the service uses it. Raises OSError or asyncpg.PostgresError."""
+async def open_pool(dsn: str, size: int, on_statement: StatementListener | None = None) -> "asyncpg.Pool[Record]":
+    """Asyncpg's pool as the service uses it; ``on_statement`` hears of each that has ended.
+
+    Raises OSError or asyncpg.PostgresError.
+    """
+
+    async def prepare(connection: "asyncpg.Connection[Record]") -> None:
+        await _register_json_codec(connection)
+        if on_statement is not None:
+            connection.add_query_logger(on_statement)
+
     return await asyncpg.create_pool(
         dsn,
         min_size=min(2, size),
         max_size=size,
-        init=_register_json_codec,
+        init=prepare,
         reset=_skip_reset,
         max_inactive_connection_lifetime=300,
         statement_cache_size=STATEMENTS,
-        server_settings={
-            "application_name": "almoner",
-            "timezone": "UTC",
-            "jit": "off",
-            "idle_in_transaction_session_timeout": "600000",  # a process that stands still holds its locks no longer
-            "pg_trgm.similarity_threshold": "0.2",  # so little may a word with two slips have in common
-            "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
-        },
+        server_settings={"application_name": "almoner", "timezone": "UTC"},  # which poolers know; see session_settings
     )

@@ -167,7 +167,7 @@ class EdgeMiddleware:
         line = RequestLine(
             self._clock.real_now(),
             "request",
-            _route(scope),
+            route_name(scope),
             status,
             round(seconds * 1000, 2),
             request_id,
@@ -191,7 +191,7 @@ class EdgeMiddleware:
         self._telemetry.record_request(line, seconds)
 
 
-def _route(scope: Scope) -> str:
+def route_name(scope: Scope) -> str:
     """The name of what answered: a declared route or a page's function; never the address, which may hold a token."""
     if declared := scope.get("almoner.route"):
         return str(declared)

@@ -15,6 +15,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.database import disk_space
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity
+from almoner.platform.observability.deployment_checks import PartsWatch
 from almoner.platform.observability.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
@@ -30,35 +31,31 @@ def probe_routes(
     telemetry: Telemetry,
     openapi: bytes | None,
     metrics_token: str | None,
+    parts: PartsWatch,
 ) -> list[Route]:
     """``/healthz`` (the process answers), ``/readyz`` (it can do its work), ``/metrics``, ``/openapi.json``.
 
     ``openapi``: None where nothing else is answered. ``identity``: whether the database is a copy that does nothing
-    outside. ``disk``: whether writes are refused. ``metrics_token``: what the metrics cost; None: they are for callers
-    on this machine.
+    outside. ``disk``: whether writes are refused. ``metrics_token``: what the metrics, and ``/readyz?verbose``, cost;
+    None: they are for callers on this machine. ``parts``: what a worker found outside.
     """
 
     async def healthz(_request: Request) -> Response:
         return _json(200, {"status": "ok"})
 
-    async def readyz(_request: Request) -> Response:
-        found: dict[str, str] = {}
-        for name, check in checks.items():
-            try:
-                async with asyncio.timeout(_PATIENCE_SECONDS):
-                    wrong = await check()
-            except TimeoutError:
-                wrong = "no answer in time"
-            if wrong is not None:
-                found[name] = wrong
-        reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": found}
+    async def readyz(request: Request) -> Response:
+        verbose = "verbose" in request.query_params
+        if verbose:
+            _ensure_may_look(request, metrics_token)
+        found = await _failing(checks)
+        shown = {name: found.get(name, "ok") for name in checks} if verbose else found
+        reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": shown}
+        if verbose:
+            reported["parts"] = parts.results
         return _json(503 if found else 200, reported | _health_notices(identity, disk))
 
     async def metrics(request: Request) -> Response:
-        if metrics_token is None and not _from_this_machine(request):
-            raise Forbidden("set ALMONER_METRICS_TOKEN to read the metrics from another machine")
-        if metrics_token is not None and not _has_bearer_token(request, metrics_token):
-            raise Forbidden("header.Authorization must be Bearer and the token of ALMONER_METRICS_TOKEN")
+        _ensure_may_look(request, metrics_token)
         return Response(telemetry.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def description(_request: Request) -> Response:
@@ -66,6 +63,28 @@ def probe_routes(
 
     probes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
     return probes if openapi is None else [*probes, Route("/openapi.json", description)]
+
+
+async def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
+    """What is wrong, by the name of its check."""
+    found: dict[str, str] = {}
+    for name, check in checks.items():
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                wrong = await check()
+        except TimeoutError:
+            wrong = "no answer in time"
+        if wrong is not None:
+            found[name] = wrong
+    return found
+
+
+def _ensure_may_look(request: Request, metrics_token: str | None) -> None:
+    """Raises Forbidden."""
+    if metrics_token is None and not _from_this_machine(request):
+        raise Forbidden("set ALMONER_METRICS_TOKEN to read this from another machine")
+    if metrics_token is not None and not _has_bearer_token(request, metrics_token):
+        raise Forbidden("header.Authorization must be Bearer and the token of ALMONER_METRICS_TOKEN")
 
 
 def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, object]:

@@ -121,10 +121,10 @@ class JobDone:
 
 @dataclass(frozen=True, slots=True)
 class JobRetry:
-    """Do it again ``after`` that much business time. ``reason`` is kept for whoever looks."""
+    """Do it again ``after`` that much business time. ``reason`` is logged, and kept for whoever looks."""
 
     after: timedelta
-    reason: str | None = None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

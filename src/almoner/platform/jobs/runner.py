@@ -46,7 +46,7 @@ _COPY_WAIT: Final = timedelta(minutes=1)
 def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
     """Why a job is done again or never: a line that only says so cannot be acted on."""
     told = result.result if isinstance(result, JobRecorded) else result
-    reason = told.reason if isinstance(told, JobRetry | JobDropped) else None
+    reason = told.reason if isinstance(told, JobRetry | JobDropped | JobFailed) else None
     return {"reason": reason[:_LONGEST_REASON]} if reason else {}
 
 

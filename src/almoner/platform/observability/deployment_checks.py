@@ -5,7 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from almoner.platform.deployment import Deployment
+from almoner.platform.jobs.wakeup import wait_until_set
+from almoner.platform.observability.telemetry import Telemetry
+
 _PATIENCE_SECONDS: Final = 15.0
+_PERIOD_SECONDS: Final = 300.0
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 
@@ -24,7 +29,11 @@ Probe = Callable[[], Awaitable[CheckResult | Sequence[CheckResult]]]
 """Looks at one thing. Whatever it raises is what is wrong."""
 
 
-async def run_probes(probes: Sequence[tuple[str, str, Probe]]) -> AsyncIterator[CheckResult]:
+NamedProbe = tuple[str, str, Probe]
+"""Its name, and what to do where it fails."""
+
+
+async def run_probes(probes: Sequence[NamedProbe]) -> AsyncIterator[CheckResult]:
     """(name, advice, probe) of each: the results, one after the other, however many fail."""
     for name, advice, probe in probes:
         try:
@@ -46,3 +55,41 @@ def describe_error(error: BaseException) -> str:
     if cause is None:
         return f"{type(error).__name__}: {own}"
     return f"{own or type(error).__name__} ({type(cause).__name__}: {' '.join(str(cause).split())[:400]})"
+
+
+class PartsWatch:
+    """Repeats probes while a worker runs, and says what fails: in the log, the metrics and `/readyz?verbose`."""
+
+    def __init__(self, probes: Sequence[NamedProbe], deployment: Deployment, telemetry: Telemetry) -> None:
+        self._probes = probes
+        self._clock = deployment.clock
+        self._identity = deployment.identity
+        self._telemetry = telemetry
+        self._failed: dict[str, str] = {}
+        self.results: list[CheckResult] = []
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look now, and every five minutes until ``stop``."""
+        while not stop.is_set():
+            await self.look()
+            await wait_until_set(stop, _PERIOD_SECONDS)
+
+    async def look(self) -> None:
+        """Run all probes once, but not on a copy, which does nothing outside.
+
+        What begins to fail, fails in another way or works again has a line in the log.
+        """
+        if self._identity.copy is not None:
+            self.results = []
+            return
+        self.results = [one async for one in run_probes(self._probes)]
+        failed = {one.name: one for one in self.results if one.status == "failed"}
+        for name in dict.fromkeys(one.name for one in self.results):
+            self._telemetry.failed_checks.labels(name).set(name in failed)
+        for name, one in failed.items():
+            if self._failed.get(name) != one.found:
+                what = {"check": name, "found": one.found, "advice": one.advice}
+                self._telemetry.log("check_failed", self._clock.real_now(), **what)
+        for name in self._failed.keys() - failed.keys():
+            self._telemetry.log("check_ok", self._clock.real_now(), check=name)
+        self._failed = {name: one.found for name, one in failed.items()}

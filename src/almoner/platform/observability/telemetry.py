@@ -82,6 +82,7 @@ class Telemetry:
         self.payees = PayeeMetrics(self.registry)
         self.selfcheck_findings, self.selfcheck_at, self.unreleased_copy = _selfcheck_metrics(self.registry)
         self.disk = DiskMetrics(self.registry)
+        self.failed_checks = _check_metric(self.registry)
         self._bound: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def log(self, event: str, at: datetime, **fields: object) -> None:
@@ -298,6 +299,11 @@ def _job_metrics(registry: CollectorRegistry) -> tuple[Counter, Counter]:
 
 def _delivery_metric(registry: CollectorRegistry) -> Counter:
     return Counter("almoner_deliveries", "Webhook attempts by result.", ("result",), registry=registry)
+
+
+def _check_metric(registry: CollectorRegistry) -> Gauge:
+    described = "1 while a check of `almoner check`, which workers repeat, fails."
+    return Gauge("almoner_check_failed", described, ("check",), registry=registry)
 
 
 def _upload_metric(registry: CollectorRegistry) -> Histogram:

@@ -243,11 +243,16 @@ class OutboundClient:
         tls: ssl.SSLContext | None = None,
         limits: CallLimits = LIMITS,
         identity: DeploymentIdentity | None = None,
+        listeners: Sequence[aiohttp.TraceConfig] = (),
     ) -> None:
-        """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default)."""
+        """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default).
+
+        ``listeners`` hear of each call.
+        """
         self.policy = policy
         self._limits = limits
         self._identity = identity or DeploymentIdentity()
+        self._listeners = listeners
         self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
         self._lookup = lookup or self._system_lookup
         self._tls = tls or _system_tls()
@@ -327,6 +332,7 @@ class OutboundClient:
                 auto_decompress=False,
                 read_bufsize=MAX_BODY_BYTES // 2,
                 trust_env=False,
+                trace_configs=[*self._listeners],
             )
             pool = self._pools[key] = _Pool(session)
         self._pools.move_to_end(key)

@@ -50,7 +50,7 @@ async def remove_lanes(work: JobContext, job: JobOf[subscriptions.RemoveLanes]) 
     """Remove the lanes of a deleted subscription."""
     async with work.db.write() as tx:
         removed = await subscriptions.remove_lanes(tx, job.details.subscription)
-    return JobDone() if removed else JobRetry(LANES_KEPT)
+    return JobDone() if removed else JobRetry(LANES_KEPT, "deliveries of the subscription are still under way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class DeliveryWorker:
         if found is None or found.due.next_attempt_at is None:
             return JobDone()
         if found.due.next_attempt_at > now:
-            return JobRetry(found.due.next_attempt_at - now)
+            return JobRetry(found.due.next_attempt_at - now, "the next attempt is not due yet")
         if found.receiver is None or found.due.body is None:
             await self._cancel(found.due.id)
             return JobDone()
@@ -139,9 +139,10 @@ class DeliveryWorker:
 
 def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
     if not recorded:
-        return JobRetry(timedelta())  # another worker made this attempt: look again what came of it
+        return JobRetry(timedelta(), "another worker made this attempt")  # look again what came of it
     due = outcome.verdict.next_attempt_at
-    return JobDone() if due is None else JobRetry(due - now)
+    reason = outcome.attempt.error or f"the receiver answered {outcome.attempt.status_code}"
+    return JobDone() if due is None else JobRetry(due - now, reason)
 
 
 delivery_tasks: Final = TasksWith[DeliveryWorker]()

@@ -1,0 +1,66 @@
+"""What a deployment needs besides its database, each looked at with what to do: by `almoner check` and by workers."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from almoner import backends, providers
+from almoner.kit.time import Clock
+from almoner.platform.database import disk_space, postgres
+from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe
+from almoner.settings import Settings
+
+_DNS_ADVICE = "Check the name, and the resolver of this machine."
+_MAIL_ADVICE = "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
+_STORAGE_ADVICE = "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials."
+_STRIPE_ADVICE = "Check ALMONER_STRIPE_SECRET_KEY and the webhook endpoint at Stripe. See docs/guides/stripe.md."
+
+
+def outside(given: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
+    """Mail server, storage of documents, payment provider, DNS and disk. ``mail_to``: gets a message."""
+
+    async def mail() -> CheckResult:
+        found = await backends.check_mail_server(given, clock, mail_to)
+        return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
+
+    async def storage() -> CheckResult:
+        place = await backends.check_storage(given)
+        return CheckResult("document storage", "ok", f"{place}: written, read and removed")
+
+    async def stripe() -> CheckResult:
+        if (found := await providers.check_stripe(given)) is None:
+            return CheckResult("payment provider", "skipped", "Stripe is not set up")
+        return CheckResult("payment provider", "ok" if found[0] else "failed", found[1], _STRIPE_ADVICE)
+
+    async def names() -> list[CheckResult]:
+        return [await _resolve(name) for name in _host_names(given)]
+
+    async def disk() -> CheckResult:
+        free = disk_space.measure_free_space(postgres.possible_homes(given.data_dir))
+        low = disk_space.is_space_low(free, given.disk_reserve_bytes, was_low=False)
+        megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
+        found = f"{megabytes} free for {given.data_dir}"
+        return CheckResult("disk", "failed" if low else "ok", found, disk_space.ADVICE)
+
+    return [
+        ("mail server", _MAIL_ADVICE, mail),
+        ("document storage", _STORAGE_ADVICE, storage),
+        ("payment provider", _STRIPE_ADVICE, stripe),
+        ("DNS", _DNS_ADVICE, names),
+        ("disk", disk_space.ADVICE, disk),
+    ]
+
+
+def _host_names(given: Settings) -> list[str]:
+    urls = [given.links.api, given.links.pages]
+    urls += [given.mail_url.get_secret_value()] if given.mail_url else []
+    return list(dict.fromkeys(host for url in urls if (host := urlsplit(url).hostname)))
+
+
+async def _resolve(name: str) -> CheckResult:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE)
+    return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(str(one[4][0]) for one in found))}")

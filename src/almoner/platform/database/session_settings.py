@@ -1,0 +1,47 @@
+"""Settings that every session of the service needs: kept with the database, so that a pooler may stand between.
+
+Poolers refuse or forget what a client asks for when it connects. ``almoner migrate`` sets them for the database, and
+each process compares them at its start.
+"""
+
+from typing import Final
+
+import asyncpg
+
+SESSION_SETTINGS: Final = {
+    "jit": "off",  # planning machine code takes longer than any statement of ours
+    "idle_in_transaction_session_timeout": "10min",  # a process that stands still holds its locks no longer
+    "pg_trgm.similarity_threshold": "0.2",  # so little may a word with two slips have in common
+    "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
+}
+_COMPARED: Final = """
+select current_setting('jit') as jit, current_setting('pg_trgm.similarity_threshold', true) as similarity,
+    current_setting('idle_in_transaction_session_timeout') as idle, current_setting('work_mem') as memory,
+    pg_size_bytes(current_setting('work_mem')) >= pg_size_bytes($1) as has_memory
+"""
+
+
+async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
+    """What a session of this role in this database lacks, as `name is value, not value`."""
+    found = await connection.fetchrow(_COMPARED, SESSION_SETTINGS["work_mem"])
+    assert found is not None
+    compared = {
+        "jit": (found["jit"], found["jit"] == "off"),
+        "idle_in_transaction_session_timeout": (found["idle"], found["idle"] != "0"),
+        "pg_trgm.similarity_threshold": (found["similarity"] or "0.3", found["similarity"] == "0.2"),
+        "work_mem": (found["memory"], found["has_memory"]),
+    }
+    return [f"{name} is {value}, not {SESSION_SETTINGS[name]}" for name, (value, fits) in compared.items() if not fits]
+
+
+async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Keep them with the database. Raises asyncpg.InsufficientPrivilegeError where the role does not own it."""
+    for statement in await statements(connection):
+        await connection.execute(statement)
+
+
+async def statements(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
+    """What the owner of the database runs."""
+    await connection.fetchval("select show_limit()")  # pg_trgm is loaded: its settings are no strangers then
+    name = await connection.fetchval("select quote_ident(current_database())")
+    return [f"alter database {name} set {setting} = '{value}'" for setting, value in SESSION_SETTINGS.items()]

@@ -1,0 +1,130 @@
+"""PostgreSQL as Debian installs it, on ports of loopback: for what must work with pgBackRest and PgBouncer."""
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from almoner.platform.database.programs import OsAccount
+from tests.support.running import free_port
+
+MAJOR: Final = 15
+PROGRAMS: Final = Path(f"/usr/lib/postgresql/{MAJOR}/bin")
+PASSWORD: Final = "for-tests-only"
+ROLES: Final = ("almoner_owner", "almoner_app")
+_DURABLE: Final = ("listen_addresses=127.0.0.1", "wal_level=replica", "max_wal_senders=8", "wal_keep_size=256MB")
+
+
+def missing(*programs: str) -> str | None:
+    """Which of the programs, besides PostgreSQL's, are not installed."""
+    absent = [name for name in programs if shutil.which(name) is None]
+    absent += [] if (PROGRAMS / "postgres").exists() else [f"postgresql-{MAJOR}"]
+    return f"not installed: {', '.join(absent)}" if absent else None
+
+
+def as_account() -> list[str]:
+    """Words before a program that runs as PostgreSQL's account, as ``runuser -u postgres --`` elsewhere."""
+    account = OsAccount.current()
+    return ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"] if account.dropped else []
+
+
+def run(*words: str | Path, given: str | None = None) -> str:
+    """A program to its end, as PostgreSQL's account; its output."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        input=given, capture_output=True, text=True, check=False, **OsAccount.current().popen_arguments(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+@dataclass
+class DebianServer:
+    """One server; its files stay when it is stopped."""
+
+    data: Path
+    options: tuple[str, ...] = ()
+    port: int = field(default_factory=free_port)
+    process: "subprocess.Popen[bytes] | None" = None
+
+    def create(self) -> None:
+        """New files."""
+        OsAccount.current().chown(self.data.parent)
+        run(
+            PROGRAMS / "initdb", "-D", self.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"
+        )
+
+    def start(self, *options: str) -> None:
+        """Start it and wait until it takes connections."""
+        given = [word for option in (*_DURABLE, *self.options, *options) for word in ("-c", option)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [PROGRAMS / "postgres", "-D", self.data, "-k", self.data.parent, "-p", str(self.port), *given],
+                stdout=log, stderr=log, **OsAccount.current().popen_arguments(),
+            )  # fmt: skip
+        for _ in range(600):
+            assert self.process.poll() is None, self.log.read_text(errors="replace")[-2000:]
+            asked = [str(PROGRAMS / "pg_isready"), "--quiet", "--host=127.0.0.1", f"--port={self.port}"]
+            if subprocess.run(asked, check=False).returncode == 0:
+                return
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+        raise TimeoutError(self.log.read_text(errors="replace")[-2000:])
+
+    @property
+    def log(self) -> Path:
+        """What it says."""
+        return self.data.with_suffix(".log")
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End it; SIGKILL takes what it started, too, as the loss of a machine does."""
+        if self.process is not None and self.process.poll() is None:
+            if number == signal.SIGKILL:
+                for child in psutil.Process(self.process.pid).children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        child.kill()
+            self.process.send_signal(number)
+            self.process.wait(60)
+
+    def sql(self, statement: str, database: str = "postgres") -> str:
+        """Statements as the administrator; what they answer."""
+        return run(
+            PROGRAMS / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", self.url("postgres", database), given=statement
+        ).strip()
+
+    def url(self, role: str, database: str = "almoner") -> str:
+        """Its address for a role."""
+        return f"postgresql://{role}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+
+    def follow(self, primary: "DebianServer", name: str) -> None:
+        """New files that stand by for another server, by a slot of its own."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        run(PROGRAMS / "pg_basebackup", f"--pgdata={self.data}", "--checkpoint=fast", "--write-recovery-conf",
+            f"--dbname=postgresql://postgres@127.0.0.1:{primary.port}/postgres?application_name={name}")  # fmt: skip
+
+    def prepare(self) -> None:
+        """Roles, database and extension, as docs/runbooks/start.md has them."""
+        roles = "".join(f"create role {role} login password '{PASSWORD}';" for role in ROLES)
+        self.sql(roles)
+        self.sql("create database almoner owner almoner_owner")
+        self.sql("create extension pg_prewarm", "almoner")
+
+
+@contextmanager
+def debian_server(folder: Path, *options: str) -> Iterator[DebianServer]:
+    """A running server with the database of Almoner in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    server = DebianServer(folder / "data", options)
+    server.create()
+    try:
+        server.start()
+        server.prepare()
+        yield server
+    finally:
+        server.stop()
