@@ -331,3 +331,20 @@ async def test_an_owner_sets_colour_and_links_with_all_problems_at_once(service:
         account = await partners.get(tx, tenant.partner)
     assert (account.brand_colour, account.public_links.privacy) == (None, None)
     await owner.close()
+
+
+async def test_home_counts_donations_and_says_what_is_left_before_going_live(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    owner = await desk(service, tenant, "owner")
+    await factories.donation(service, api)
+    await owner.get(f"{owner.home}/home")
+    shown = owner.text()
+    assert "Donations received: 1 in the last 30 days, 0 in the 30 days before" in shown
+    assert "Receive a donation Done" in shown
+    assert "Have two owners To do" in shown
+    reader = await desk(service, tenant, "read_only")
+    await reader.get(f"{reader.home}/home")
+    assert "Before you go live" not in reader.text()
+    await owner.close()
+    await reader.close()

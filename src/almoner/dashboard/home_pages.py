@@ -9,8 +9,12 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of, redirect_to
+from almoner.access.keys import service as keys
+from almoner.access.partners import service as partners
+from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
+from almoner.dashboard import charts
 from almoner.dashboard.domain import PERSONAL, RecordList, has_scope, readable
 from almoner.dashboard.facts import value_at
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
@@ -25,6 +29,7 @@ from almoner.dashboard.record_lists import (
 )
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
+from almoner.giving.checkout.donations import service as donations
 
 _ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
 _HITS: Final = 5
@@ -37,6 +42,15 @@ class AttentionItem:
 
     count: int
     text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """Something that a new partner does before it goes live. ``href``: where it is done."""
+
+    text: str
+    done: bool
     href: str
 
 
@@ -74,12 +88,18 @@ class HomePages:
 
     async def show(self, visitor: Visitor) -> Response:
         """What needs attention, then the last records."""
+        partner = partner_of(visitor)
+        async with self._context.db.read() as tx:
+            today = tx.now.date()
+            counts = await donations.count_paid_by_day(tx, partner, charts.first_day(today))
         latest = await self._calls.list_page(visitor, DONATIONS.call, [("pageSize", str(_LAST))])
         return render_page(
             self._context,
             visitor,
             "home.html",
             attention=await self._attention(visitor),
+            chart=charts.daily_chart(counts, today),
+            steps=await self._first_steps(visitor, latest.total),
             donations=latest.records,
             donations_total=latest.total,
         )
@@ -91,6 +111,26 @@ class HomePages:
             return redirect_to(f"{visitor.place.home}{path}/{typed}")
         groups = await self._groups(visitor, typed) if typed else []
         return render_page(self._context, visitor, "search.html", typed=typed, groups=groups)
+
+    async def _first_steps(self, visitor: Visitor, donations_total: int) -> list[FirstStep]:
+        """What a new partner does before it goes live, as far as it is done; none once all of it is."""
+        if not visitor.person.has_role("owner", "developer"):
+            return []
+        partner, home = partner_of(visitor), visitor.place.home
+        async with self._context.db.read() as tx:
+            used = any(key.last_used_at for key in await keys.list_of_partner(tx, partner))
+            owners = await people.list_with_roles(tx, visitor.realm, "owner")
+            account = await partners.get(tx, partner)
+        hooks = await self._calls.list_page(visitor, "/v1/webhook-subscriptions", [("pageSize", "100")])
+        answered = any(one["lastSuccessAt"] for one in hooks.records)
+        steps = [
+            FirstStep("Use an API key", used, f"{home}/keys"),
+            FirstStep("Receive a donation", donations_total > 0, f"{home}/donation-sessions"),
+            FirstStep("Answer a webhook from your server", answered, home + WEBHOOKS),
+            FirstStep("Have two owners", len(owners) > 1, f"{home}/members"),
+            FirstStep("Link your privacy notice", account.public_links.privacy is not None, f"{home}/brand"),
+        ]
+        return [] if all(step.done for step in steps) else steps
 
     async def _attention(self, visitor: Visitor) -> list[AttentionItem]:
         roles, home = visitor.person.roles, visitor.place.home

@@ -1,7 +1,7 @@
 """What can be done with donations, and what becomes of what a provider tells us."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -66,6 +66,11 @@ def build_api_record(tx: Tx, donation: Donation) -> DonationOut:
 async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
     """One page and the exact total."""
     return await store_lists.list_page(tx, partner, page_, filters)
+
+
+async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date, int]:
+    """How many donations that were paid were created on each day (UTC) from ``first`` on; only days that have some."""
+    return await store_lists.count_paid_by_day(tx, partner, first)
 
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:

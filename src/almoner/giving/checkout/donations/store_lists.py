@@ -283,3 +283,21 @@ async def refresh_list_totals(tx: Tx, _scope: AllPartners, limit: int) -> int:
 async def has_stale_totals(tx: Tx, _scope: AllPartners) -> bool:
     """Whether there are changes that are in no tally."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
+
+
+async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date, int]:
+    """How many donations that were paid were created on each day (UTC) from ``first`` on."""
+    rows = await tx.fetch(
+        f"""
+        select day, sum(n)::bigint as n from (
+            select day, n from donation_tally
+            where partner_id = $1 and organisation_id = '{_ALL}' and status = any($2) and day >= $3
+            union all
+            select day, n from donation_tally_change where partner_id = $1 and status = any($2) and day >= $3
+        ) counted group by day
+        """,
+        partner.id,
+        ["RECEIVED_PAYMENT", "DISBURSED"],
+        first,
+    )
+    return {row["day"]: row["n"] for row in rows}

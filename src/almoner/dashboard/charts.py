@@ -1,0 +1,56 @@
+"""Charts as the rows of their tables, with the geometry of their bars: pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+DAYS: Final = 30
+WIDTH: Final = 600
+HEIGHT: Final = 120
+_GAP: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One day. ``x``, ``y``, ``width``, ``height``: of its bar, in units of the picture."""
+
+    day: date
+    count: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class DailyChart:
+    """The last days, oldest first, and their sum beside that of as many days before."""
+
+    bars: list[Bar]
+    total: int
+    total_before: int
+
+    @property
+    def finding(self) -> str:
+        """What the picture shows, as a sentence."""
+        return f"{self.total:,} in the last {DAYS} days, {self.total_before:,} in the {DAYS} days before"
+
+
+def first_day(today: date) -> date:
+    """From when on a chart of today counts."""
+    return today - timedelta(days=2 * DAYS - 1)
+
+
+def daily_chart(counts: Mapping[date, int], today: date) -> DailyChart:
+    """The chart of what was counted by day from ``first_day`` on."""
+    days = [today - timedelta(days=back) for back in range(2 * DAYS - 1, -1, -1)]
+    before, shown = days[:DAYS], days[DAYS:]
+    most = max((counts.get(day, 0) for day in shown), default=0) or 1
+    step = WIDTH / DAYS
+    bars = []
+    for position, day in enumerate(shown):
+        count = counts.get(day, 0)
+        height = round(count / most * HEIGHT, 1)
+        bars.append(Bar(day, count, round(position * step, 1), HEIGHT - height, round(step - _GAP, 1), height))
+    return DailyChart(bars, sum(bar.count for bar in bars), sum(counts.get(day, 0) for day in before))
