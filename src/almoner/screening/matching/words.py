@@ -114,7 +114,7 @@ def _legal_form_words() -> tuple[str, ...]:
     return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8_192)
 def _corrected_form_word(word: str) -> str:
     """A word that is none, but nearly one of a legal form: LIMITID, COMAPANY. Several of them are no slip."""
     known = _legal_form_words()
@@ -278,7 +278,7 @@ def _place_words() -> frozenset[str]:
     return frozenset(tables.place_spellings().values())
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8_192)
 def _weigh_word(word: str) -> tuple[float, Kind]:
     kind = _kind(word)
     frequencies = tables.word_frequencies()

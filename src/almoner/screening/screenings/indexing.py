@@ -61,7 +61,9 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
         tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
         _interned_value(programmes.countries_of_programmes(listed.programmes)) if listed.kind != "person" else _NONE,
     )
-    return IndexedEntry(intern(entry.list), listed.key, listed.kind, entry.category, entry.since, compared)
+    return IndexedEntry(
+        intern(entry.list), listed.key, listed.kind, entry.category, _interned_value(entry.since), compared
+    )
 
 
 def _entry_id(code: str, key: str) -> str:

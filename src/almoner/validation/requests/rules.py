@@ -311,7 +311,7 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
         facts["bearers"] = len(others)
     if agreement.score >= rules.threshold and not others:
         yield EvaluationStep("address", "pass", "address_agrees", source, day, facts)
-    elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen.asked.name, agreement):
+    elif agreement.exact and agreement.whole_name and not others and _is_unlikely_elsewhere(seen, agreement):
         yield EvaluationStep("address", "warn", OTHER_ADDRESS, source, day, facts)
     else:
         yield EvaluationStep("address", "fail", "address_disagrees", source, day, facts)
@@ -324,9 +324,14 @@ def _bearers_elsewhere(seen: RequestFacts) -> list[Namesake]:
     return namesake_rules.bearers_elsewhere(_requested_party(seen.asked), seen.listed, seen.others)
 
 
-def _is_unlikely_elsewhere(name: str, agreement: PartyAgreement) -> bool:
-    """Whether a body of this name in another place is hardly another one: the state is the same, or the name rare."""
-    return agreement.same_state or matching.prepare_name(name).total >= matching.RARE_NAME_WEIGHT
+def _is_unlikely_elsewhere(seen: RequestFacts, agreement: PartyAgreement) -> bool:
+    """Whether a body of this name in another place is hardly another one, though nobody else that is loaded has it.
+
+    The whole register is loaded, the state is the same, or the name is rare.
+    """
+    if agreement.same_state or not _is_partly_loaded(seen):
+        return True
+    return matching.prepare_name(seen.asked.name).total >= matching.RARE_NAME_WEIGHT
 
 
 def _part_fact(part: ScorePart) -> list[object]:

@@ -87,7 +87,7 @@ class ScreeningReviewHandler:
                 ("record", tx.ids.text(_ID_TYPES[stored.who.type], stored.who.id)),
                 ("not screened", stored.obstacle),
                 *_subject_facts(stored),
-                *(("look up in", f"{one.title}, version {one.version}") for one in lists),
+                *(("look up in", _list_text(one)) for one in lists),
                 ("found by a person", stored.manual_result),
             ],
         )
@@ -123,9 +123,14 @@ def _subject_facts(stored: StoredSubject) -> Iterator[Fact]:
         yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
 
 
+def _list_text(one: WatchlistVersion) -> str:
+    """A list with its version; one whose reader never met a real file is marked as such."""
+    return f"{one.title}{' (unverified)' if one.unverified else ''}, version {one.version}"
+
+
 def _list_facts(match: ScreeningMatch, versions: Sequence[WatchlistVersion]) -> Iterator[Fact]:
     for one in versions:
-        yield "list", f"{one.title}, version {one.version}"
+        yield "list", _list_text(one)
         yield "licence", one.licence
     yield "category", match.category
     yield "score", f"{match.score:.3f}"
