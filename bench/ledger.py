@@ -19,7 +19,7 @@ from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger import store as ledger_store
 from almoner.kit.money import Money
 from almoner.nonprofits.registers import flows as registers_flows
-from almoner.platform.database.transactions import ALL_PARTNERS, Database
+from almoner.platform.database.transactions import Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.imports import SAMPLE, SOURCE, database
@@ -93,7 +93,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
     async with services.db.write() as tx:
         clearing = [ledger_domain.clearing_account(f"provider{number}", "USD") for number in range(PROVIDERS)]
         owed = [ledger_domain.liability_account(organisation, "USD") for organisation in organisations]
-        await ledger_store.create_missing_accounts(tx, ALL_PARTNERS, [*clearing, *owed])
+        await ledger_store.create_missing_accounts(tx, [*clearing, *owed])
     lines = [
         f"| {WRITERS} writers, each posting in a transaction of its own | postings/s | of bare |",
         "|---|---|---|",

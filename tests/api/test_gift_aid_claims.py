@@ -14,7 +14,6 @@ from almoner.giving.gift_aid.claims.domain import GiftAidClaimError
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import ALL_PARTNERS
 from tests.support import factories
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client, data
@@ -344,9 +343,7 @@ async def test_a_gift_that_was_paid_out_and_lost_to_the_bank_before_is_never_cla
     await service.drain()
     assert (await charity_.draft()).claim is None
     async with service.db.read() as tx:
-        assert await claims_store.count_expired_donations(tx, ALL_PARTNERS, charity_.id, tx.now) == 0, (
-            "nor is it missed later"
-        )
+        assert await claims_store.count_expired_donations(tx, charity_.id, tx.now) == 0, "nor is it missed later"
 
 
 async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claimed_one(charity_: Cause) -> None:
@@ -363,7 +360,7 @@ async def test_a_gift_that_got_a_declaration_while_it_was_cancelled_is_no_claime
     for one in (sent, unsent):  # other tests of this database check that there is no such gift
         async with charity_.service.db.write() as tx:
             named = uuid_of(charity_.service, "giftaid", one["giftAidId"])
-            await donations_store_money.remove_declaration(tx, ALL_PARTNERS, named, tx.now - DAY)
+            await donations_store_money.remove_declaration(tx, named, tx.now - DAY)
 
 
 async def test_a_gift_whose_payout_came_back_stays_claimed(charity_: Cause) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.architecture import scopes
 from tests.architecture.sources import Source, dotted
 
 MAX_MODULE_LINES = 800
@@ -54,8 +55,6 @@ LOCKS_IN_SUBQUERY = re.compile(
 )
 STATEMENTS = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany", "copy_records"})
 FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "managers", "base", "misc"})
-SCOPES = frozenset({"Partner", "AllPartners", "Realm", "Scope"})
-VALUES = frozenset({"UUID", "Sequence", "Iterable", "Mapping", "Page", "Literal", "Any", "Callable", "Decimal"})
 
 
 def no_time_source(source: Source) -> Iterator[str]:
@@ -205,33 +204,6 @@ def telling_name(source: Source) -> Iterator[str]:
             yield f"{source.path} is named {part}, which says nothing about what is in it"
 
 
-def scoped_finders(source: Source) -> Iterator[str]:
-    """Architecture 5: what a store finds, it finds in a scope, given right after the transaction.
-
-    A statement that answers nothing acts on a record that its caller found in a scope. The test payment provider is an
-    outside system, which knows no partners.
-    """
-    if not source.path.stem.startswith("store") or source.path.parts[0] == "provider_test":
-        return
-    for function in source.tree.body:
-        if not isinstance(function, ast.AsyncFunctionDef) or function.name.startswith(("_", "insert")):
-            continue
-        parameters = [*function.args.posonlyargs, *function.args.args]
-        silent = isinstance(function.returns, ast.Constant) and function.returns.value is None
-        if silent or not parameters or not _names(parameters[0].annotation) & {"Tx"}:
-            continue
-        if len(parameters) < 2 or (not _names(parameters[1].annotation) & SCOPES and not _is_record(parameters[1])):
-            yield source.at(function, f"{function.name} takes no scope after tx: Partner, or Everyone")
-
-
-def _names(annotation: ast.expr | None) -> set[str]:
-    return {dotted(node).rpartition(".")[2] for node in ast.walk(annotation)} if annotation else set()
-
-
-def _is_record(parameter: ast.arg) -> bool:
-    return any(name[:1].isupper() and name not in VALUES for name in _names(parameter.annotation))
-
-
 def no_swallowed_errors(source: Source) -> Iterator[str]:
     """An error is handled or passed on, never dropped."""
     for node in ast.walk(source.tree):
@@ -288,7 +260,8 @@ OF_THE_SERVICE = (
     small_module,
     small_functions,
     telling_name,
-    scoped_finders,
+    scopes.scopes_that_are_not_read,
+    scopes.partners_kept_apart,
     no_swallowed_errors,
     hashes_of_today,
     mails_without_links,

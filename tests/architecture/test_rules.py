@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.architecture import rules
+from tests.architecture import rules, scopes
 from tests.architecture.sources import TESTS, Source, sources
 
 Rule = Callable[[Source], Iterator[str]]
+
+BY_ID = "await tx.execute('update donation set x = 1 where id = $1', id)"
+RATE = "await tx.fetch('select 1 from fx_rate')"
 
 BROKEN: list[tuple[Rule, str, str]] = [
     (
@@ -36,8 +39,17 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (rules.small_functions, "giving/service.py", "def f():\n" + "    x = 1\n" * 50),
     (rules.telling_name, "platform/utils.py", ""),
     (rules.telling_name, "giving/common/service.py", ""),
-    (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx, id: UUID) -> Donation: ..."),
-    (rules.scoped_finders, "giving/store.py", "async def due(tx: Tx) -> list[Donation]: ..."),
+    (scopes.partners_kept_apart, "giving/store.py", f"async def get(tx: Tx, id: UUID) -> None: {BY_ID}"),
+    (
+        scopes.partners_kept_apart,
+        "giving/store.py",
+        (
+            "DUE: Final = f'select {COLUMNS} from donation d where due_at < $1'\n"
+            "async def f(tx: Tx, one: Partner) -> None: await tx.fetch(DUE, tx.now); await tx.fetch(MINE, one.id)"
+        ),
+    ),
+    (scopes.partners_kept_apart, "giving/store.py", f"@across_partners('sweep')\nasync def f(tx: Tx) -> None: {RATE}"),
+    (scopes.scopes_that_are_not_read, "giving/store.py", f"async def f(tx: Tx, _: AllPartners) -> None: {RATE}"),
     (rules.no_swallowed_errors, "giving/service.py", "try:\n    f()\nexcept OSError:\n    pass"),
     (rules.hashes_of_today, "access/credentials/service/passwords.py", "hashing.set_hash_cost(hashing.HashCost(1, 8))"),
     (rules.mails_without_links, "giving/receipts/jobs.py", "mail = Mail(key='a', subject=name)"),
@@ -58,8 +70,26 @@ SOUND: list[tuple[Rule, str, str]] = [
     (rules.bound_parameters, "giving/store.py", "async def f(tx, a): await tx.fetch(f'select {COLUMNS} from x', a)"),
     (rules.no_sql, "giving/store.py", "SQL = 'select * from donation'"),
     (rules.no_sql, "giving/service.py", "message = 'Selected amounts are kept'"),
-    (rules.scoped_finders, "giving/store.py", "async def get(tx: Tx, partner: Partner, id: UUID) -> Donation: ..."),
-    (rules.scoped_finders, "giving/store.py", "async def due(tx: Tx, scope: Partner | AllPartners) -> list[UUID]: ..."),
+    (
+        scopes.partners_kept_apart,
+        "giving/store.py",
+        (
+            "WHERE: Final = 'where d.partner_id = $1'\n"
+            "async def f(tx: Tx, partner: UUID) -> None: await tx.fetch(f'select 1 from donation d {WHERE}', partner)"
+        ),
+    ),
+    (
+        scopes.partners_kept_apart,
+        "giving/store.py",
+        f"async def f(tx: Tx, held: Donation) -> None: id = held.id; {BY_ID}",
+    ),
+    (scopes.partners_kept_apart, "giving/store.py", f"async def f(tx: Tx, scope: Scope) -> None: g(scope); {BY_ID}"),
+    (scopes.partners_kept_apart, "giving/store.py", f"@across_partners('held')\nasync def f(tx: Tx) -> None: {BY_ID}"),
+    (
+        scopes.scopes_that_are_not_read,
+        "giving/store.py",
+        "async def f(tx: Tx, partner: Partner) -> None: g(tx, partner)",
+    ),
     (rules.no_sleeps, "api/test_x.py", "import asyncio\nasync def f(): await asyncio.sleep(0)"),
 ]
 

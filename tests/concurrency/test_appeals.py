@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.validation.agents import store as agents_store
 from almoner.validation.applications.submissions import store_erasure as submissions_store_erasure
 from tests.support import appeals
@@ -37,7 +37,7 @@ async def test_nobody_appeals_for_who_was_forgotten_just_now(service: Service, a
             return task.done() or bool(await tx.fetchval(WAITS))
 
     async with service.db.write() as tx:
-        gone = await agents_store.erase_personal_data(tx, ALL_PARTNERS, "rejected", tx.now, 1_000_000)
+        gone = await agents_store.erase_personal_data(tx, "rejected", tx.now, 1_000_000)
         assert agent in [verification_id for verification_id, _ in gone]
         task = asyncio.create_task(appeal())
         await eventually(lambda: waits(task))
@@ -74,7 +74,7 @@ async def test_nobody_is_forgotten_who_appealed_just_now(service: Service, api: 
     agent = ids.parse("agentverification", failed["agentVerificationId"])
     async with service.db.write() as tx:
         late = cast("Tx", Late(tx, api, failed))
-        gone = await agents_store.erase_personal_data(late, ALL_PARTNERS, "rejected", tx.now, 1_000_000)
+        gone = await agents_store.erase_personal_data(late, "rejected", tx.now, 1_000_000)
         assert agent not in [verification_id for verification_id, _ in gone]
     assert (await shown(api, failed))["agentVerification"]["email"] is not None
 
@@ -87,7 +87,7 @@ async def test_no_submission_is_forgotten_that_was_appealed_against_just_now(ser
     named = service.db.deployment.ids.parse("validationsubmission", failed["id"])
     async with service.db.write() as tx:
         await submissions_store_erasure.erase_personal_data(
-            cast("Tx", Late(tx, api, failed)), ALL_PARTNERS, "answered", tx.now, 1_000_000
+            cast("Tx", Late(tx, api, failed)), "answered", tx.now, 1_000_000
         )
         stored = await tx.fetchval("select email from validation_submission where id = $1", named)
     assert stored == ADA["email"]

@@ -179,7 +179,7 @@ async def walk_a_change_while_it_is_sent(service: Service, walk: Walk, invite: d
         held = await invites.get_for_update(tx, ALL_PARTNERS, named)
         sending_it = asyncio.create_task(walk.post(f"/apply/{invite['id']}/review"))
         await eventually(lambda: waits_for(service, "validation_invite"))
-        draft = await form_store.get_draft(tx, ALL_PARTNERS, named)
+        draft = await form_store.get_draft(tx, named)
         await form_store.save_draft(tx, Partner(held.partner_id), held, replace(draft, person=None))
     await sending_it
     async with service.db.write() as tx:

@@ -218,19 +218,19 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 rows, total = await agents_store.list_page(tx, partner, page, filters)
                 assert (len(rows) > 0, total > 0) == (True, True), filters
             assert await agents_store.find(tx, partner, rows[0].id)
-            assert await agents_store.next_expiry_at(tx, ALL_PARTNERS)
-            await agents_store.lock_due(tx, ALL_PARTNERS, 10)
-            await agents_store.list_open_by_requests(tx, ALL_PARTNERS, [uuid4()])
-            assert len(await agents_store.list_in_review(tx, ALL_PARTNERS, organisation)) == 50
-            assert await agents_store.oldest_erasable_time(tx, ALL_PARTNERS, "unconfirmed", now)
+            assert await agents_store.next_expiry_at(tx)
+            await agents_store.lock_due(tx, 10)
+            await agents_store.list_open_by_requests(tx, [uuid4()])
+            assert len(await agents_store.list_in_review(tx, organisation)) == 50
+            assert await agents_store.oldest_erasable_time(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
-                await agents_store.erase_personal_data(tx, ALL_PARTNERS, ended, now, 10)
-            await agents_store.list_evaluation_steps(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store_mails.lock_address_send_times(tx, ALL_PARTNERS, "ADA5@a.example", now)
-            await agents_store_mails.find_latest_confirmation(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store_mails.find_representation_request(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, rows[0].id)
-            await agents_store.is_replaced(tx, ALL_PARTNERS, rows[0].id)
+                await agents_store.erase_personal_data(tx, ended, now, 10)
+            await agents_store.list_evaluation_steps(tx, rows[0].id)
+            await agents_store_mails.lock_address_send_times(tx, "ADA5@a.example", now)
+            await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
+            await agents_store_mails.find_representation_request(tx, rows[0].id)
+            await agents_store_mails.list_confirmation_send_times(tx, rows[0].id)
+            await agents_store.is_replaced(tx, rows[0].id)
         small = (
             "organisation_contact",
             "agent_confirmation",

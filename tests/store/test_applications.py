@@ -7,7 +7,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.form import store as form_store
 from almoner.validation.applications.invites import store as invites_store
@@ -48,8 +47,8 @@ async def test_s1_the_moves_are_those_of_the_lifecycle(service: Service) -> None
 async def test_s1_what_was_used_stays_used(service: Service, api: Client, target: str) -> None:
     made = await invited(api)
     async with service.db.write() as tx:
-        assert await invites_store.mark_completed(tx, ALL_PARTNERS, named(service, made))
-        assert not await invites_store.mark_completed(tx, ALL_PARTNERS, named(service, made))
+        assert await invites_store.mark_completed(tx, named(service, made))
+        assert not await invites_store.mark_completed(tx, named(service, made))
     sql = "update validation_invite set status = $2 where id = $1"
     assert await refuses(service, sql, named(service, made), target) == "lifecycle_validation_invite"
 
@@ -99,13 +98,13 @@ async def test_what_is_asked_all_the_time_is_answered_from_indexes(empty_databas
             assert await invites_store.find(tx_, tenant.partner, invite)
             rows, _ = await invites_store.list_page(tx_, tenant.partner, Page(25, descending=True))
             assert len(rows) == 25 or rows
-            assert await invites_store.next_expiry_at(tx_, ALL_PARTNERS) is not None
-            assert (await form_store.get_draft(tx_, ALL_PARTNERS, invite)).person is not None
-            assert await form_store.list_handover_times(tx_, ALL_PARTNERS, invite)
+            assert await invites_store.next_expiry_at(tx_) is not None
+            assert (await form_store.get_draft(tx_, invite)).person is not None
+            assert await form_store.list_handover_times(tx_, invite)
             assert await form_store.lock_address_send_times(
-                tx_, ALL_PARTNERS, "Colleague@relief.example", later - timedelta(days=3000)
+                tx_, "Colleague@relief.example", later - timedelta(days=3000)
             )
-            assert await form_store.find_previous_submission(tx_, ALL_PARTNERS, invite) is None
+            assert await form_store.find_previous_submission(tx_, invite) is None
             assert len(await submission_documents_store.list_by_invite(tx_, tenant.partner, invite)) == 1
             assert await submission_documents_store.list_by_submission(tx_, tenant.partner, invite) == []
         assert tx_.scans() <= {"list_counter"}, tx_.scans()

@@ -12,7 +12,7 @@ from almoner.giving.accounting.suspense import store as suspense_store
 from almoner.giving.banking.bank_statements import store as bank_statements_store
 from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement, OpenLineReason, Statement
 from almoner.giving.checkout.donations import store as donations_store
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from tests.support import factories
 from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
@@ -32,15 +32,13 @@ async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await donations_store.oldest_unpaid_at(cast("Tx", explaining), ALL_PARTNERS)
-        await suspense_store.lock_by_reference(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
+        await donations_store.oldest_unpaid_at(cast("Tx", explaining))
+        await suspense_store.lock_by_reference(cast("Tx", explaining), "RF737ZQ3K9MABC")
         used = {node.get("Index Name") for node in explaining.nodes()}
         assert {"donation_unpaid", "donation_awaiting_transfer", "unallocated_payment_of_transfer"} <= used
         for awaited, index in ((False, "donation_unpaid"), (True, "donation_awaiting_transfer")):
             explaining.plans.clear()
-            await donations_store.cancel_abandoned_donations(
-                cast("Tx", explaining), ALL_PARTNERS, NEVER, 1, awaited=awaited
-            )
+            await donations_store.cancel_abandoned_donations(cast("Tx", explaining), NEVER, 1, awaited=awaited)
             assert index in {node.get("Index Name") for node in explaining.nodes()}
 
 
@@ -50,14 +48,14 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
     async with alone.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         explaining = Explaining(tx)
-        await suspense_store.applied_payment_ids(cast("Tx", explaining), ALL_PARTNERS, "RF737ZQ3K9MABC")
-        await bank_statements_store.similar_movements(cast("Tx", explaining), ALL_PARTNERS, line)
-        await bank_statements_store.is_reference_booked(cast("Tx", explaining), ALL_PARTNERS, line, "request")
+        await suspense_store.applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
+        await bank_statements_store.similar_movements(cast("Tx", explaining), line)
+        await bank_statements_store.is_reference_booked(cast("Tx", explaining), line, "request")
         statement = Statement("a", "1", "USD", None, None, "0" * 64, (nothing,))
-        await bank_statements_store.statement_parts(cast("Tx", explaining), ALL_PARTNERS, statement)
-        await bank_statements_store.recorded_movements(cast("Tx", explaining), ALL_PARTNERS, "a", "1", 1)
-        await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, nothing, 30, 6)
-        await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), ALL_PARTNERS, 50)
+        await bank_statements_store.statement_parts(cast("Tx", explaining), statement)
+        await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
+        await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
+        await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), 50)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",

@@ -112,11 +112,11 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
         second = await agents.correct_email(tx, ALL_PARTNERS, first, "right@corrected.example")
         assert second is not None
         ended: EndReason = "replaced"
-        gone = await agents_store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now, 1_000_000)
+        gone = await agents_store.erase_personal_data(tx, ended, tx.now, 1_000_000)
         assert first in [verification_id for verification_id, _ in gone]
         assert second.id not in [verification_id for verification_id, _ in gone]
         # Mails of both are counted for the second one.
-        assert len(await agents_store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, second.id)) == 2
+        assert len(await agents_store_mails.list_confirmation_send_times(tx, second.id)) == 2
 
 
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:

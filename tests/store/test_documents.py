@@ -55,8 +55,8 @@ async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service,
     assert set(SCAN.transitions()) == {("pending_scan", "clean"), ("pending_scan", "rejected")}
     async with service.db.write() as tx:
         document = await tx.fetchval(INSERT, tenant.partner.id, *GOOD.values())
-        assert await documents_store.record_scan_result(tx, ALL_PARTNERS, document, "clean", None) is not None
-        assert await documents_store.record_scan_result(tx, ALL_PARTNERS, document, "rejected", "Eicar") is None
+        assert await documents_store.record_scan_result(tx, document, "clean", None) is not None
+        assert await documents_store.record_scan_result(tx, document, "rejected", "Eicar") is None
         for change in (
             "status = 'rejected', threat = 'x'",
             "status = 'pending_scan'",
@@ -82,8 +82,8 @@ async def test_what_is_asked_of_documents_comes_from_indexes(service: Service, t
         await documents_store.find(tx, tenant.partner, tenant.partner.id)
         await documents_store.find_many(tx, ALL_PARTNERS, [tenant.partner.id])
         await documents_store.uploaded_bytes_since(tx, tenant.partner, tx.now)
-        await documents_store.list_referenced_blob_keys(tx, ALL_PARTNERS, ["0" * 26])
-        await documents_store.list_least_recently_verified(tx, ALL_PARTNERS, 10)
+        await documents_store.list_referenced_blob_keys(tx, ["0" * 26])
+        await documents_store.list_least_recently_verified(tx, 10)
         assert asked.scans() == set()
         assert asked.sorts_before_limit() == []
         wanted = {"document_pkey", "document_of_partner", "document_to_verify"}
@@ -111,13 +111,10 @@ async def test_which_document_is_looked_at_next_is_read_from_an_index(empty_data
         service.clock.advance(minutes=10)
         async with service.db.write() as tx:
             asking: Any = Explaining(tx)
-            assert await documents_store.next_retention_check_at(asking, ALL_PARTNERS) is not None
-            due = await documents_store.lock_due_for_retention(asking, ALL_PARTNERS, 100)
-            await documents_store.set_next_retention_checks(asking, ALL_PARTNERS, {one.id: tx.now for one in due})
-            assert (
-                await submission_documents_store.list_evidence_outcomes(asking, ALL_PARTNERS, [one.id for one in due])
-                == {}
-            )
+            assert await documents_store.next_retention_check_at(asking) is not None
+            due = await documents_store.lock_due_for_retention(asking, 100)
+            await documents_store.set_next_retention_checks(asking, {one.id: tx.now for one in due})
+            assert await submission_documents_store.list_evidence_outcomes(asking, [one.id for one in due]) == {}
         assert 9 <= len(due) <= 10
         assert "document" not in asking.scans()
         assert "document_to_check" in asking.indexes()

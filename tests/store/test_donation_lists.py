@@ -11,7 +11,7 @@ import pytest
 
 from almoner.giving.checkout.donations import store_lists as donations_store_lists
 from almoner.giving.checkout.donations.domain import DonationFilters
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.database.transactions import Partner
 from almoner.platform.http.paging import Page
 from tests.support import factories
 from tests.support.service import Service, Tenant
@@ -83,7 +83,7 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
     async with service.db.write() as tx:
         if gathered != "nothing":
             while (
-                await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 50 if gathered == "half" else 10_000)
+                await donations_store_lists.refresh_list_totals(tx, 50 if gathered == "half" else 10_000)
                 and gathered == "all"
             ):
                 pass
@@ -110,9 +110,9 @@ async def test_every_combination_of_filters_has_its_rows_and_the_exact_total(
 async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Service, tenant: Tenant) -> None:
     await fill(service, tenant.partner, 12)
     async with service.db.write() as tx:
-        await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 7)
+        await donations_store_lists.refresh_list_totals(tx, 7)
     async with service.db.write() as tx:
-        while await donations_store_lists.refresh_list_totals(tx, ALL_PARTNERS, 10_000):
+        while await donations_store_lists.refresh_list_totals(tx, 10_000):
             pass
         tallied = await tx.fetch(
             "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",

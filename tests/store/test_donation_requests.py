@@ -12,7 +12,7 @@ from almoner.giving.checkout.donation_requests import store as donation_requests
 from almoner.giving.checkout.donation_requests.domain import DONATION_REQUEST, REQUEST_PAYMENT
 from almoner.giving.checkout.donations import store_requests as donations_store_requests
 from almoner.kit.states import Lifecycle
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from tests.support import factories
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -142,12 +142,12 @@ async def _explain(service: Service, partner: Partner) -> None:
     async with service.db.write() as tx:
         await tx.execute("set local enable_seqscan = off")
         asked_of = cast("Tx", Explaining(tx))
-        await donations_store_requests.oldest_uninvoiced_at(asked_of, ALL_PARTNERS)
-        await donations_store_requests.lock_unpaid_of_request(asked_of, ALL_PARTNERS, uuid4(), 100)
+        await donations_store_requests.oldest_uninvoiced_at(asked_of)
+        await donations_store_requests.lock_unpaid_of_request(asked_of, uuid4(), 100)
         await donations_store_requests.sum_uninvoiced_donations(asked_of, partner, "USD", START + timedelta(days=1))
-        await donation_requests_store.requests_awaiting_allocation(asked_of, ALL_PARTNERS, 1)
+        await donation_requests_store.requests_awaiting_allocation(asked_of, 1)
         await donation_requests_store.lock_collecting_request(asked_of, partner, "USD")
-        await donation_requests_store.find_by_reference(asked_of, ALL_PARTNERS, "ALM-00000-00000")
+        await donation_requests_store.find_by_reference(asked_of, "ALM-00000-00000")
         plans = cast("Any", asked_of)
         assert plans.indexes() >= {
             "donation_of_request",

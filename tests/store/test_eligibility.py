@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from almoner.nonprofits.registers.domain import RegisterLink
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility import store as eligibility_store
 from almoner.validation.ongoing.eligibility import store_evidence as eligibility_store_evidence
@@ -261,14 +261,14 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
         async with service.db.read() as reading:
             tx_: Any = Explaining(reading)
             assert await eligibility_store.find(tx_, partner, some["id"])
-            assert await eligibility_store.partners_following(tx_, ALL_PARTNERS, [some["organisation_id"]])
+            assert await eligibility_store.partners_following(tx_, [some["organisation_id"]])
             assert await eligibility_store.list_by_organisations(tx_, partner, [some["organisation_id"]])
-            assert await eligibility_store.list_evaluated(tx_, ALL_PARTNERS, UUID(int=0), 10)
+            assert await eligibility_store.list_evaluated(tx_, UUID(int=0), 10)
             assert await eligibility_store.list_by_configuration(
                 tx_, partner, UUID(int=0), UUID(int=0), 10, unnamed=True
             )
-            assert await eligibility_store.list_waiting_for_requests(tx_, ALL_PARTNERS, [some["id"]]) == []
-            assert await eligibility_store_evidence.find_latest_evaluation(tx_, ALL_PARTNERS, some["id"])
+            assert await eligibility_store.list_waiting_for_requests(tx_, [some["id"]]) == []
+            assert await eligibility_store_evidence.find_latest_evaluation(tx_, some["id"])
         ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
         assert not tx_.scans() & ours, tx_.scans()
         assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()

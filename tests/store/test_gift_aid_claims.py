@@ -11,7 +11,7 @@ import pytest
 from almoner.giving.gift_aid.claims import service as gift_aid_claims
 from almoner.giving.gift_aid.claims import store as claims_store
 from almoner.giving.gift_aid.claims.domain import GIFT_AID_CLAIM
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from tests.support.claims import BY, Cause, cause
 from tests.support.client import Client
 from tests.support.giftaid import charity
@@ -106,18 +106,18 @@ async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) 
         for way in ("seqscan", "sort", "incremental_sort"):
             await tx.execute(f"set local enable_{way} = off")
         asked = cast("Tx", explaining := Explaining(tx))
-        await claims_store.claimable_donations(asked, ALL_PARTNERS, uuid4(), (tx.now, uuid4()), tx.now, 10)
-        await claims_store.count_expired_donations(asked, ALL_PARTNERS, uuid4(), tx.now)
+        await claims_store.claimable_donations(asked, uuid4(), (tx.now, uuid4()), tx.now, 10)
+        await claims_store.count_expired_donations(asked, uuid4(), tx.now)
         assert "donation_with_gift_aid" in explaining.indexes()
         assert "gift_aid_claim_donation_once" in explaining.indexes()
-        await claims_store.lock_claim_of_donation(asked, ALL_PARTNERS, uuid4())
-        await claims_store.find_claimed_donation(asked, ALL_PARTNERS, uuid4(), uuid4())
-        await claims_store.newest_claims(asked, ALL_PARTNERS, uuid4(), 10)
-        await claims_store.donations_claimed_by(asked, ALL_PARTNERS, uuid4())
-        await claims_store.overclaimed_donations(asked, ALL_PARTNERS, uuid4())
-        await claims_store.overclaimed_donations_of_charity(asked, ALL_PARTNERS, uuid4())
-        await claims_store.lock_open_adjustments(asked, ALL_PARTNERS, uuid4())
-        await claims_store.schedule_entries(asked, ALL_PARTNERS, uuid4())
+        await claims_store.lock_claim_of_donation(asked, uuid4())
+        await claims_store.find_claimed_donation(asked, uuid4(), uuid4())
+        await claims_store.newest_claims(asked, uuid4(), 10)
+        await claims_store.donations_claimed_by(asked, uuid4())
+        await claims_store.overclaimed_donations(asked, uuid4())
+        await claims_store.overclaimed_donations_of_charity(asked, uuid4())
+        await claims_store.lock_open_adjustments(asked, uuid4())
+        await claims_store.schedule_entries(asked, uuid4())
         assert explaining.scans() == set()
         assert "gift_aid_claim_donation_of_declaration" in explaining.indexes()
 
@@ -143,9 +143,7 @@ async def test_there_is_a_way_past_the_gifts_that_hmrc_would_not_take(service: S
     good = await of.gift(2000)
     async with service.db.read() as tx:
         seen, after = [], (tx.now - timedelta(days=1), UUID(int=0))
-        while batch := await claims_store.claimable_donations(
-            tx, ALL_PARTNERS, of.id, after, tx.now + timedelta(days=1), 2
-        ):
+        while batch := await claims_store.claimable_donations(tx, of.id, after, tx.now + timedelta(days=1), 2):
             seen += [one.donation_id for one in batch]
             after = (batch[-1].created_at, batch[-1].donation_id)
     assert seen == [*bad, uuid_of(service, "donation", good["id"])]

@@ -37,8 +37,8 @@ async def test_records_are_found_by_either_id_or_number_in_one_statement(asked: 
     assert len(asked.plans) == 1
     await organisations_store.find_by_number(tx, ALL_PARTNERS, ONE, "530196605")
     await organisations_store.find_many(tx, ALL_PARTNERS, [ONE])
-    await organisations_store.principal_ids_by_record(tx, ALL_PARTNERS, [ONE])
-    await organisations_store.registries_of_principal_records(tx, ALL_PARTNERS, [ONE], ["530196605"])
+    await organisations_store.principal_ids_by_record(tx, [ONE])
+    await organisations_store.registries_of_principal_records(tx, [ONE], ["530196605"])
     assert asked.scans() <= SHORT
     wanted = {"organisation_pkey", "organisation_same", "organisation_branches", "register_entry_current"}
     assert wanted <= asked.indexes()
@@ -54,17 +54,17 @@ async def test_what_else_tells_of_a_record_is_seen_in_the_index_alone(asked: Exp
 
 async def test_history_and_followers_are_found_by_load_and_organisation(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await organisations_store_history.list_changes(tx, ALL_PARTNERS, ONE)
-    await organisations_store_history.list_changes_page(tx, ALL_PARTNERS, ONE, Page(25, descending=True))
-    await organisations_store_history.was_listed_at(tx, ALL_PARTNERS, ONE, DAY)
-    await organisations_store_history.sources_at(tx, ALL_PARTNERS, [ONE], DAY)
-    await organisations_store_history.records_changed_by_load(tx, ALL_PARTNERS, ONE, ONE, 100)
-    await organisations_store_history.records_already_notified(tx, ALL_PARTNERS, ONE, [ONE])
-    await organisations_store_history.merged_records_at(tx, ALL_PARTNERS, ONE, DAY)
-    await organisations_store_history.had_branches_at(tx, ALL_PARTNERS, ONE, DAY)
-    await organisations_store_history.branding_at(tx, ALL_PARTNERS, ONE, DAY)
-    await categories_store.partners_following(tx, ALL_PARTNERS, [ONE])
-    await donations_store.partners_by_organisation(tx, ALL_PARTNERS, [ONE])
+    await organisations_store_history.list_changes(tx, ONE)
+    await organisations_store_history.list_changes_page(tx, ONE, Page(25, descending=True))
+    await organisations_store_history.was_listed_at(tx, ONE, DAY)
+    await organisations_store_history.sources_at(tx, [ONE], DAY)
+    await organisations_store_history.records_changed_by_load(tx, ONE, ONE, 100)
+    await organisations_store_history.records_already_notified(tx, ONE, [ONE])
+    await organisations_store_history.merged_records_at(tx, ONE, DAY)
+    await organisations_store_history.had_branches_at(tx, ONE, DAY)
+    await organisations_store_history.branding_at(tx, ONE, DAY)
+    await categories_store.partners_following(tx, [ONE])
+    await donations_store.partners_by_organisation(tx, [ONE])
     assert asked.scans() <= SHORT
     wanted = {"organisation_change_organisation", "organisation_change_load", "category_member_organisation"}
     wanted |= {
@@ -78,14 +78,14 @@ async def test_history_and_followers_are_found_by_load_and_organisation(asked: E
 
 async def test_what_links_say_is_joined_by_number(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await merges_store.list_successions(tx, ALL_PARTNERS, narrow=False)
-    await merges_store.list_duplicate_pairs(tx, ALL_PARTNERS, narrow=False)
-    await merges_store.list_principal_records(tx, ALL_PARTNERS, narrow=False)
-    await merges_store.list_status_overrides(tx, ALL_PARTNERS, [ONE])
-    await merges_store.list_overridden_organisations(tx, ALL_PARTNERS, ["merged"], [ONE], narrow=False)
-    await legal_status_store.find_subject(tx, ALL_PARTNERS, ONE, LISTS)
-    await legal_status_store.find_central_organisation(tx, ALL_PARTNERS, ONE, "1961", LISTS)
-    await legal_status_store.list_override_candidates(tx, ALL_PARTNERS, ONE, LISTS, ONE, 100)
+    await merges_store.list_successions(tx, narrow=False)
+    await merges_store.list_duplicate_pairs(tx, narrow=False)
+    await merges_store.list_principal_records(tx, narrow=False)
+    await merges_store.list_status_overrides(tx, [ONE])
+    await merges_store.list_overridden_organisations(tx, ["merged"], [ONE], narrow=False)
+    await legal_status_store.find_subject(tx, ONE, LISTS)
+    await legal_status_store.find_central_organisation(tx, ONE, "1961", LISTS)
+    await legal_status_store.list_override_candidates(tx, ONE, LISTS, ONE, 100)
     assert asked.scans() <= SHORT
     wanted = {"organisation_number", "organisation_same", "organisation_status_override"}
     assert wanted <= asked.indexes()

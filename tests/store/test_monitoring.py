@@ -10,7 +10,6 @@ import pytest
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.monitoring import store as monitoring_store
 from almoner.validation.ongoing.monitoring import store_evidence as monitoring_store_evidence
@@ -232,24 +231,18 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             assert await monitoring_store.find(asking, partner, one.id)
             assert one.organisation_id is not None
             assert (
-                len(
-                    (await monitoring_store.partners_following(asking, ALL_PARTNERS, [one.organisation_id]))[
-                        one.organisation_id
-                    ]
-                )
+                len((await monitoring_store.partners_following(asking, [one.organisation_id]))[one.organisation_id])
                 == 50
             )
-            assert len(await monitoring_store.list_by_organisations(asking, ALL_PARTNERS, [one.organisation_id])) == 50
+            assert len(await monitoring_store.list_by_organisations(asking, [one.organisation_id])) == 50
             assert (
                 len(await monitoring_store.list_by_configuration(asking, partner, uuid4(), None, 10, unnamed=True))
                 == 10
             )
-            await monitoring_store.mark_due_for_evaluation(asking, ALL_PARTNERS, [one.id])
+            await monitoring_store.mark_due_for_evaluation(asking, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
-            assert await monitoring_store.list_waiting_for_requests(asking, ALL_PARTNERS, [uuid4()]) == []
-            assert await monitoring_store_evidence.list_page(
-                asking, ALL_PARTNERS, one.id, Page(25, descending=True)
-            ) == (
+            assert await monitoring_store.list_waiting_for_requests(asking, [uuid4()]) == []
+            assert await monitoring_store_evidence.list_page(asking, one.id, Page(25, descending=True)) == (
                 [],
                 0,
             )

@@ -107,7 +107,7 @@ async def test_one_look_waits_for_each_subject(service: Service, ada: Person, bo
         second = Approval(
             tx.new_id(), first.action, subject, SEEN, ApprovalReview(bo.id, tx.now, "x"), first.expires_at
         )
-        assert not await operators_store.insert_approval(tx, OPERATORS, second)
+        assert not await operators_store.insert_approval(tx, second)
 
 
 async def test_approvals_and_tokens_are_of_operators(service: Service, tenant: Tenant) -> None:

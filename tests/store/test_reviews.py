@@ -7,7 +7,6 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.validation.decisions.reviews import store as reviews_store
 from almoner.validation.decisions.reviews.domain import REVIEW, Filters, ReviewSubject
 from tests.support.client import Client
@@ -174,7 +173,7 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
         ):
             async with service.db.write() as tx:
                 explaining: Any = Explaining(tx)
-                found = await reviews_store.list_open_reviews(explaining, ALL_PARTNERS, filters, 20)
+                found = await reviews_store.list_open_reviews(explaining, filters, 20)
             assert len(found) == 20
             assert [one.asked_at for one in found] == sorted(one.asked_at for one in found)
             assert (explaining.indexes(), explaining.scans()) == ({index}, set()), filters
@@ -183,6 +182,6 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             subject = ReviewSubject("appeal", uuid4(), partners[0])
             assert await reviews_store.lock_open_review(explaining, subject) is None
             assert await reviews_store.list_reviews(explaining, subject) == []
-            assert await reviews_store.count_open_reviews(explaining, ALL_PARTNERS)
+            assert await reviews_store.count_open_reviews(explaining)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()

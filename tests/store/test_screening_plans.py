@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.screening.screenings import store as screenings_store
 from almoner.screening.watchlists import store as watchlists_store
 from tests.support.plans import Explaining
@@ -26,10 +26,10 @@ async def asked(service: Service) -> AsyncIterator[Explaining]:
 
 async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await watchlists_store.list_current_entries(tx, ALL_PARTNERS, "ofac-sdn", "", 100)
-    await watchlists_store.find_entries(tx, ALL_PARTNERS, "ofac-sdn", ["1"])
-    await watchlists_store.entries_added_by_load(tx, ALL_PARTNERS, ONE)
-    await watchlists_store.entries_ended_by_load(tx, ALL_PARTNERS, ONE)
+    await watchlists_store.list_current_entries(tx, "ofac-sdn", "", 100)
+    await watchlists_store.find_entries(tx, "ofac-sdn", ["1"])
+    await watchlists_store.entries_added_by_load(tx, ONE)
+    await watchlists_store.entries_ended_by_load(tx, ONE)
     assert asked.scans() <= SHORT
     assert {"watchlist_entry_current", "watchlist_entry_since", "watchlist_entry_until"} <= asked.indexes()
     assert asked.sorts_before_limit() == []
@@ -37,15 +37,15 @@ async def test_entries_are_found_by_list_and_by_load(asked: Explaining) -> None:
 
 async def test_subjects_and_matches_are_found_by_record_by_entry_and_in_turn(asked: Explaining) -> None:
     tx = cast("Tx", asked)
-    await screenings_store.lock_subject(tx, ALL_PARTNERS, "organisation", ONE)
-    await screenings_store.list_watched_subjects(tx, ALL_PARTNERS, ONE, 100)
-    await screenings_store.list_watched_subjects_until(tx, ALL_PARTNERS, ONE, ONE)
-    await screenings_store.list_outdated_subjects(tx, ALL_PARTNERS, 2, ONE, 100)
-    await screenings_store.has_outdated_subjects(tx, ALL_PARTNERS, 2)
-    await screenings_store.list_current_matches(tx, ALL_PARTNERS, "organisation", ONE)
-    await screenings_store.list_matches(tx, ALL_PARTNERS, ONE)
-    await screenings_store.list_subjects_matching(tx, ALL_PARTNERS, "ofac-sdn", ["1"])
-    await screenings_store.find_match(tx, ALL_PARTNERS, ONE)
+    await screenings_store.lock_subject(tx, "organisation", ONE)
+    await screenings_store.list_watched_subjects(tx, ONE, 100)
+    await screenings_store.list_watched_subjects_until(tx, ONE, ONE)
+    await screenings_store.list_outdated_subjects(tx, 2, ONE, 100)
+    await screenings_store.has_outdated_subjects(tx, 2)
+    await screenings_store.list_current_matches(tx, "organisation", ONE)
+    await screenings_store.list_matches(tx, ONE)
+    await screenings_store.list_subjects_matching(tx, "ofac-sdn", ["1"])
+    await screenings_store.find_match(tx, ONE)
     assert asked.scans() == set()
     wanted = {"screening_subject_monitored", "screening_subject_type_subject_id_key", "screening_match_once"}
     assert wanted | {"screening_match_of_entry", "screening_subject_outdated"} <= asked.indexes()

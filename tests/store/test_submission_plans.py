@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from almoner.platform.database.postgres import PostgresServer
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents import store as agents_store
 from almoner.validation.agents import store_mails as agents_store_mails
@@ -170,18 +170,14 @@ async def test_lists_and_reactions_are_answered_from_indexes(world: World) -> No
         assert await submissions_store.list_page(asking, partner, Page(25, descending=True), nobody) == ([], 0)
         rows, _ = await submissions_store.list_page(reading, partner, Page(25, descending=True), Filters())
         assert len(await loader.load_submissions(asking, partner, rows)) == len(rows)
-        assert await submissions_store.list_by_checks(
-            asking, ALL_PARTNERS, "validation_request", [some["validation_request_id"]]
-        )
-        assert await submissions_store.list_by_checks(
-            asking, ALL_PARTNERS, "agent_verification", [some["agent_verification_id"]]
-        )
-        assert await submissions_store.list_by_checks(asking, ALL_PARTNERS, "compliance", [uuid4()]) == []
-        assert await submissions_store.list_by_checks(asking, ALL_PARTNERS, "eligibility", [uuid4()]) == []
+        assert await submissions_store.list_by_checks(asking, "validation_request", [some["validation_request_id"]])
+        assert await submissions_store.list_by_checks(asking, "agent_verification", [some["agent_verification_id"]])
+        assert await submissions_store.list_by_checks(asking, "compliance", [uuid4()]) == []
+        assert await submissions_store.list_by_checks(asking, "eligibility", [uuid4()]) == []
         assert await submissions_store.list_undecided(asking, partner, some["configuration_id"])
-        assert await submissions_store.list_with_exclusive_request(asking, ALL_PARTNERS, [some["id"]]) == {some["id"]}
+        assert await submissions_store.list_with_exclusive_request(asking, [some["id"]]) == {some["id"]}
         several = [row["id"] for row in await reading.fetch(f"select id from {RECORD} limit 100")]
-        assert await submissions_store.list_with_exclusive_request(asking, ALL_PARTNERS, several) == set(several)
+        assert await submissions_store.list_with_exclusive_request(asking, several) == set(several)
     assert not asking.scans() & {RECORD, "agent_verification", "validation_request"}
     assert {f"{RECORD}_of_{check}" for check in ("organisation", "request", "agent")} <= asking.indexes()
     assert "agent_verification_of_request" in asking.indexes()
@@ -192,7 +188,7 @@ async def test_the_appeals_of_a_page_are_found_by_an_index(world: World) -> None
         asking: Any = Explaining(reading)
         failed = await reading.fetch(f"select id from {RECORD} where status = 'failed' limit 25")
         page = [row["id"] for row in failed]
-        assert set(await submissions_store.list_latest_appeals(asking, ALL_PARTNERS, page)) == set(page)
+        assert set(await submissions_store.list_latest_appeals(asking, page)) == set(page)
     assert "appeal_of_submission" in asking.indexes()
     assert "appeal" not in asking.scans()
 
@@ -205,8 +201,8 @@ async def test_what_is_to_be_forgotten_is_found_by_an_index_however_much_there_i
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await submissions_store_erasure.oldest_erasable_time(asking, ALL_PARTNERS, ended, tx.now) == tx.now
-        assert await submissions_store_erasure.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10) == 10
+        assert await submissions_store_erasure.oldest_erasable_time(asking, ended, tx.now) == tx.now
+        assert await submissions_store_erasure.erase_personal_data(asking, ended, tx.now, 10) == 10
     assert RECORD not in asking.scans()
     assert index in asking.indexes()
 
@@ -217,8 +213,8 @@ async def test_agents_to_forget_are_found_by_indexes_however_many_applications_w
 ) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        assert await agents_store.oldest_erasable_time(asking, ALL_PARTNERS, ended, tx.now) == tx.now
-        assert len(await agents_store.erase_personal_data(asking, ALL_PARTNERS, ended, tx.now, 10)) == 10
+        assert await agents_store.oldest_erasable_time(asking, ended, tx.now) == tx.now
+        assert len(await agents_store.erase_personal_data(asking, ended, tx.now, 10)) == 10
         waiting = await tx.fetchval(
             f"""
             select count(*) from {RECORD} s join agent_verification a on a.id = s.agent_verification_id
@@ -281,9 +277,9 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         known = await status_views.load_application_status(asking, submission)
         assert (known.language, known.appeal is None, known.submission.status) == ("de", False, "failed")
         assert await status_views.application_language_of(asking, submission) == "de"
-        assert len(await form_store.list_link_send_times(asking, ALL_PARTNERS, submission)) == 1
-        assert await form_store.find_previous_submission(asking, ALL_PARTNERS, submission) is None
-        assert await submission_documents_store.find_submission_id(asking, ALL_PARTNERS, submission) is None
+        assert len(await form_store.list_link_send_times(asking, submission)) == 1
+        assert await form_store.find_previous_submission(asking, submission) is None
+        assert await submission_documents_store.find_submission_id(asking, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}
     assert asking.scans() <= {*small, "validation_submission_document"}, asking.scans()
@@ -300,11 +296,11 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
 async def test_appeals_and_questions_to_forget_are_found_by_an_index(world: World) -> None:
     async with undone(world.service) as tx:
         asking: Any = Explaining(tx)
-        first = await appeals_store.oldest_erasable_time(asking, ALL_PARTNERS)
+        first = await appeals_store.oldest_erasable_time(asking)
         assert first is not None
-        assert await appeals_store.erase_texts(asking, ALL_PARTNERS, first, 10) == 1
-        first = await agents_store_mails.oldest_erasable_time(asking, ALL_PARTNERS)
+        assert await appeals_store.erase_texts(asking, first, 10) == 1
+        first = await agents_store_mails.oldest_erasable_time(asking)
         assert first is not None
-        assert await agents_store_mails.erase_representation_requests(asking, ALL_PARTNERS, first, 10) == 1
+        assert await agents_store_mails.erase_representation_requests(asking, first, 10) == 1
     assert not asking.scans() & {"appeal", "agent_representation_request"}
     assert {"appeal_to_erase", "agent_representation_request_to_erase"} <= asking.indexes()

@@ -276,11 +276,11 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         assert f"{RECORD}_words" not in await used(service, partner, Filters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
-            assert await requests_store_evidence.list_evaluations(explaining, ALL_PARTNERS, some)
-            assert await requests_store_evidence.find_latest_evaluation(explaining, ALL_PARTNERS, some)
-            assert await requests_store.list_pending(explaining, ALL_PARTNERS, factories.IRS, UUID(int=0), 10)
+            assert await requests_store_evidence.list_evaluations(explaining, some)
+            assert await requests_store_evidence.find_latest_evaluation(explaining, some)
+            assert await requests_store.list_pending(explaining, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
-            assert await requests_store.requests_by_document(explaining, ALL_PARTNERS, [some]) == {}
+            assert await requests_store.requests_by_document(explaining, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
         assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
 

@@ -292,8 +292,8 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
                 assert (await verifications_store.list_page(tx, partner, page, filters))[1] > 0
             assert await verifications_store.verifications_of_organisations(tx, partner, [organisation])
             assert await verifications_store.find_live(tx, partner, organisation)
-            assert await verifications_store.next_expiry_at(tx, ALL_PARTNERS)
-            await verifications_store.lock_due(tx, ALL_PARTNERS, 10)
+            assert await verifications_store.next_expiry_at(tx)
+            await verifications_store.lock_due(tx, 10)
         for plan in listening.plans:
             assert "Seq Scan" not in plan, plan
         used = [set(re.findall(r'"Index Name": "(\w+)"', plan)) for plan in listening.plans]

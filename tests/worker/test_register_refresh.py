@@ -16,7 +16,6 @@ from almoner.nonprofits.registers import jobs as registers_jobs
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers import store_refresh as registers_store_refresh
 from almoner.nonprofits.registers.ports import RegisterSource, SourceFile, SourceRow
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.platform.jobs.runner import JobRunner
@@ -217,7 +216,7 @@ async def test_a_job_that_takes_too_long_goes_on_where_it_was(empty_database: Te
             plan, services.services.outbound, tmp_path / "kept", services.services.telemetry
         )
         async with services.db.write() as tx:
-            await registers_store_refresh.sync_schedule(tx, ALL_PARTNERS, plan)
+            await registers_store_refresh.sync_schedule(tx, plan)
             await registers_jobs.REFRESH.enqueue(tx, registers_jobs.RefreshSource("irs-bmf"), lane="registers")
 
         def worker(limit: timedelta) -> JobRunner:

@@ -5,19 +5,19 @@ from typing import Final
 
 from almoner.dashboard import store
 from almoner.dashboard.domain import VIEW_RETENTION
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import Tasks
 
 _BATCH: Final = 1000
 
 
 async def _next_deletion_at(tx: Tx) -> datetime | None:
-    oldest = await store.oldest_view_at(tx, ALL_PARTNERS)
+    oldest = await store.oldest_view_at(tx)
     return None if oldest is None else oldest + VIEW_RETENTION
 
 
 async def _delete_old_views(tx: Tx) -> int:
-    return await store.delete_views(tx, ALL_PARTNERS, tx.now - VIEW_RETENTION, _BATCH)
+    return await store.delete_views(tx, tx.now - VIEW_RETENTION, _BATCH)
 
 
 tasks: Final = Tasks()

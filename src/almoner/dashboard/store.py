@@ -5,7 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.dashboard.domain import DonorView
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 
 async def insert_views(tx: Tx, partner: Partner, person_id: UUID, donation_ids: Sequence[UUID]) -> None:
@@ -36,13 +37,15 @@ async def list_views(tx: Tx, partner: Partner, donation_id: UUID, limit: int) ->
     return [DonorView(row["person_id"], row["viewed_at"]) for row in rows]
 
 
-async def oldest_view_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def oldest_view_at(tx: Tx) -> datetime | None:
     """When the oldest view was, None without any."""
     oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
     return oldest
 
 
-async def delete_views(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
+@across_partners("held")
+async def delete_views(tx: Tx, until: datetime, limit: int) -> int:
     """Delete views of before ``until``, at most ``limit``; how many they were."""
     return len(
         await tx.fetch(

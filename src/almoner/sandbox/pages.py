@@ -73,7 +73,7 @@ class MailboxPages:
             return self._unknown()
         name = request.path_params["name"]
         async with self._db.read() as tx:
-            found = await store.find_attachment(tx, ALL_PARTNERS, mail_id, name)
+            found = await store.find_attachment(tx, mail_id, name)
         if found is None:
             return self._unknown()
         headers = {

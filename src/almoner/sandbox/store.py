@@ -37,7 +37,7 @@ class SandboxMail:
     attachments: tuple[SandboxAttachment, ...]
 
 
-async def _mails(tx: Tx, _scope: Partner | AllPartners, rows: list[Record]) -> list[SandboxMail]:
+async def _mails(tx: Tx, rows: list[Record]) -> list[SandboxMail]:
     """Mails of rows that the scope was asked for, with what they bring."""
     files: dict[UUID, list[SandboxAttachment]] = {row["id"]: [] for row in rows}
     for mail_id, *about in await tx.fetch(
@@ -77,7 +77,7 @@ async def list_page(
     down = page_.reads_descending
     sql = MAIL_PAGE.format(comparison="<" if down else ">", order="desc" if down else "asc")
     rows = await tx.fetch(sql, partner.id, to, subject, page_.after_id, page_.limit)
-    return await _mails(tx, partner, [row for row in rows if row["id"] is not None]), rows[0]["total"]
+    return await _mails(tx, [row for row in rows if row["id"] is not None]), rows[0]["total"]
 
 
 async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) -> list[SandboxMail]:
@@ -88,10 +88,10 @@ async def list_newest_mails(tx: Tx, scope: Partner | AllPartners, limit: int) ->
         partner,
         limit,
     )
-    return await _mails(tx, scope, rows)
+    return await _mails(tx, rows)
 
 
-async def find_attachment(tx: Tx, _scope: AllPartners, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
+async def find_attachment(tx: Tx, mail_id: UUID, name: str) -> tuple[str, bytes] | None:
     """Media type and content of what a mail brings."""
     row = await tx.fetchrow(
         "select media_type, content from sandbox_attachment where mail_id = $1 and name = $2", mail_id, name

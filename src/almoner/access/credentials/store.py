@@ -9,7 +9,7 @@ from asyncpg import Record
 
 from almoner.access.credentials.domain import NO_FACTORS, Factors, FailedAttempts, Passkey
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 AttemptSlot = tuple[UUID, bytes, str]
 """What tries are counted of: realm, keyed hash of the name, network."""
@@ -43,7 +43,7 @@ async def find_password(tx: Tx, scope: Realm, person_id: UUID) -> str | None:
     return found
 
 
-async def casefold_name(tx: Tx, _scope: AllPartners, name: str) -> str:
+async def casefold_name(tx: Tx, name: str) -> str:
     """A name as names are compared, in every realm."""
     found: str = await tx.fetchval("select folded($1)", name)
     return found
@@ -194,7 +194,7 @@ async def delete_passkey(tx: Tx, person: Person, passkey_id: UUID) -> None:
     await tx.execute("delete from passkey where person_id = $1 and id = $2", person.id, passkey_id)
 
 
-async def consume_challenge(tx: Tx, _scope: AllPartners, hash_: bytes, expires_at: datetime) -> bool:
+async def consume_challenge(tx: Tx, hash_: bytes, expires_at: datetime) -> bool:
     """Use a challenge; False when it was used."""
     taken = await tx.fetchval(
         "insert into passkey_challenge (hash, expires_at) values ($1, $2) on conflict do nothing returning true",
@@ -204,7 +204,7 @@ async def consume_challenge(tx: Tx, _scope: AllPartners, hash_: bytes, expires_a
     return bool(taken)
 
 
-async def lock_attempt_slots(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> None:
+async def lock_attempt_slots(tx: Tx, slots: Sequence[AttemptSlot]) -> None:
     """Let one transaction at a time count the tries of each slot."""
     turns = [f"{realm}{hash_.hex()}{neighbourhood}" for realm, hash_, neighbourhood in slots]
     await tx.execute(
@@ -216,7 +216,7 @@ async def lock_attempt_slots(tx: Tx, _scope: AllPartners, slots: Sequence[Attemp
     )
 
 
-async def find_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
+async def find_attempts(tx: Tx, slots: Sequence[AttemptSlot]) -> list[FailedAttempts | None]:
     """What was tried, slot by slot."""
     rows = await tx.fetch(
         """
@@ -229,7 +229,7 @@ async def find_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot
     return [None if row["failures"] is None else FailedAttempts(row["failures"], row["last_at"]) for row in rows]
 
 
-async def store_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
+async def store_attempts(tx: Tx, slots: Sequence[AttemptSlot], failures: Sequence[int]) -> None:
     """Store how many tries each slot has now, with one more made at this moment."""
     await tx.execute(
         """
@@ -246,9 +246,7 @@ async def store_attempts(tx: Tx, _scope: AllPartners, slots: Sequence[AttemptSlo
     )
 
 
-async def clear_attempts(
-    tx: Tx, _scope: AllPartners, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]
-) -> None:
+async def clear_attempts(tx: Tx, own: Sequence[AttemptSlot], shared: Sequence[AttemptSlot]) -> None:
     """Forget the tries of some slots, and take one back of others. Never waits long: turns are not held for it."""
     await tx.execute(
         """
@@ -268,12 +266,12 @@ async def clear_attempts(
     )
 
 
-async def delete_attempts(tx: Tx, _scope: AllPartners, realm: UUID, hashes: Sequence[bytes]) -> None:
+async def delete_attempts(tx: Tx, realm: UUID, hashes: Sequence[bytes]) -> None:
     """Forget all tries of some names, wherever they came from."""
     await tx.execute("delete from login_attempt where realm = $1 and name_hash = any($2::bytea[])", realm, hashes)
 
 
-async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, before: datetime) -> bool:
+async def claim_refusal_record(tx: Tx, slot: AttemptSlot, before: datetime) -> bool:
     """Whether a refusal of the slot is to be recorded now: none was since ``before``."""
     reported = await tx.fetchval(
         """
@@ -289,7 +287,7 @@ async def claim_refusal_record(tx: Tx, _scope: AllPartners, slot: AttemptSlot, b
     return bool(reported)
 
 
-async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest try was, and when the first used challenge is over."""
     row = await tx.fetchrow(
         """
@@ -300,7 +298,7 @@ async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | N
     return (row["tried"], row["challenge"]) if row else (None, None)
 
 
-async def delete_expired(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, before: datetime, limit: int) -> int:
     """Remove tries of before that moment, and challenges that are over; how many rows went."""
     gone = await tx.fetchval(
         """

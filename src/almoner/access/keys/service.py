@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.access.keys import domain, store
 from almoner.access.keys.domain import ApiKey, Kind
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 
 class NoSuchKey(LookupError):
@@ -44,13 +44,13 @@ async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
     """The usable key behind a secret of this environment, or None."""
     if domain.kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
-    key = await store.find_by_hash(tx, ALL_PARTNERS, secret_hash(tx.vault, secret))
+    key = await store.find_by_hash(tx, secret_hash(tx.vault, secret))
     return key if key and key.is_usable(tx.real_now) else None
 
 
 async def get(tx: Tx, key_id: UUID) -> ApiKey:
     """One key. Raises NoSuchKey."""
-    if (key := await store.find(tx, ALL_PARTNERS, key_id)) is None:
+    if (key := await store.find(tx, key_id)) is None:
         raise NoSuchKey(tx.ids.text("apikey", key_id))
     return key
 

@@ -8,7 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.access.keys.domain import ApiKey
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS = "id, partner_id, kind, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at"
 
@@ -17,7 +18,8 @@ def _key(row: Record | dict[str, Any]) -> ApiKey:
     return ApiKey(**{**row, "scopes": frozenset(row["scopes"])})
 
 
-async def find_by_hash(tx: Tx, _scope: AllPartners, hash_: bytes) -> ApiKey | None:
+@across_partners("link")
+async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     """The key with this keyed hash: authentication, before any partner is known.
 
     A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6).
@@ -60,7 +62,8 @@ async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
     return [_key(row) for row in rows]
 
 
-async def find(tx: Tx, _scope: AllPartners, key_id: UUID) -> ApiKey | None:
+@across_partners("operators")
+async def find(tx: Tx, key_id: UUID) -> ApiKey | None:
     """One key by its id, for an administrator."""
     row = await tx.fetchrow(f"select {_COLUMNS} from api_key where id = $1", key_id)
     return _key(row) if row else None
@@ -78,6 +81,7 @@ async def revoke(tx: Tx, key: ApiKey, at: datetime) -> None:
     await tx.execute("update api_key set revoked_at = $2 where id = $1 and revoked_at is null", key.id, at)
 
 
+@across_partners("held")
 async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
     """Record last uses: (key, at, address, route). A later use that is stored already stands."""
     await tx.execute(

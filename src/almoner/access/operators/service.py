@@ -219,13 +219,13 @@ async def list_administrators(tx: Tx) -> list[Person]:
 
 async def requires_dual_control(tx: Tx) -> bool:
     """Whether what guards payouts takes two operators: as an administrator has said, else in production."""
-    stated = await store.find_dual_control(tx, OPERATORS)
+    stated = await store.find_dual_control(tx)
     return not tx.deployment.sandbox if stated is None else stated
 
 
 async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
     """Say whether what guards payouts takes two operators."""
-    await store.set_dual_control(tx, OPERATORS, by.actor.id, required=required)
+    await store.set_dual_control(tx, by.actor.id, required=required)
     await _record(tx, by, "two_people.set", RULE, required=required)
 
 
@@ -340,7 +340,7 @@ async def record_approval(
         waits = await store.lock_pending_approval(tx, OPERATORS, action, subject)
         if waits is None:
             started = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
-            if await store.insert_approval(tx, OPERATORS, started):
+            if await store.insert_approval(tx, started):
                 return started
             continue  # somebody else began meanwhile
         first = await people.get(tx, OPERATORS, waits.first.by)
@@ -352,7 +352,7 @@ async def record_approval(
                 f"{operator.shown_name} has already confirmed this (1 of 2). A second operator with the role {role} "
                 f"must run the same command before {waits.expires_at:%Y-%m-%d %H:%M} UTC."
             )
-        if until := await store.operators_dependent_until(tx, OPERATORS, waits.first.by, operator.id):
+        if until := await store.operators_dependent_until(tx, waits.first.by, operator.id):
             raise OperatorsNotIndependent(
                 f"{operator.shown_name} cannot confirm this after {first.shown_name}, because one of them gave or "
                 f"restored the other's access in the last 7 days. Ask another operator with the role {role} to "
@@ -368,9 +368,7 @@ async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable
     Raises NotIndependent when one of the two let the other in lately.
     """
     for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
-        if person_id != operator.id and (
-            until := await store.operators_dependent_until(tx, OPERATORS, person_id, operator.id)
-        ):
+        if person_id != operator.id and (until := await store.operators_dependent_until(tx, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
             raise OperatorsNotIndependent(
                 f"{operator.shown_name} cannot review this after {first.shown_name}, because one of them gave or "
@@ -400,7 +398,7 @@ async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, act: Vo
     """Keep that an operator did it about another: for a week they are no two pairs of eyes."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
-        await store.record_access_grant(tx, OPERATORS, person.id, who, act)
+        await store.record_access_grant(tx, person.id, who, act)
 
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:

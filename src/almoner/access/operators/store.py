@@ -129,7 +129,7 @@ async def count_invitations_since(tx: Tx, scope: Realm, person_id: UUID, since: 
     return int(found)
 
 
-async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, act: VouchingAct) -> None:
+async def record_access_grant(tx: Tx, person_id: UUID, by: UUID, act: VouchingAct) -> None:
     """Keep what an operator did about another."""
     await tx.execute(
         "insert into operator_access_grant (id, person_id, granted_by, action, granted_at) values ($1, $2, $3, $4, $5)",
@@ -141,19 +141,19 @@ async def record_access_grant(tx: Tx, _scope: Realm, person_id: UUID, by: UUID, 
     )
 
 
-async def operators_dependent_until(tx: Tx, _scope: Realm, one: UUID, other: UUID) -> datetime | None:
+async def operators_dependent_until(tx: Tx, one: UUID, other: UUID) -> datetime | None:
     """Until when two operators are no two pairs of eyes; None when they are."""
     until: datetime | None = await tx.fetchval("select operators_dependent_until($1, $2, $3)", one, other, tx.now)
     return until
 
 
-async def find_dual_control(tx: Tx, _scope: Realm) -> bool | None:
+async def find_dual_control(tx: Tx) -> bool | None:
     """Whether money takes two, where an administrator has said so."""
     required: bool | None = await tx.fetchval("select required from dual_control")
     return required
 
 
-async def set_dual_control(tx: Tx, _scope: Realm, by: str, *, required: bool) -> None:
+async def set_dual_control(tx: Tx, by: str, *, required: bool) -> None:
     """Keep whether money takes two."""
     await tx.execute(
         """
@@ -190,7 +190,7 @@ def _approval(row: Record) -> Approval:
     )
 
 
-async def insert_approval(tx: Tx, _scope: Realm, approval: Approval) -> bool:
+async def insert_approval(tx: Tx, approval: Approval) -> bool:
     """Store a first look; False when another waits already."""
     made = await tx.fetchval(
         """

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.kit.money import EXPONENTS
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
 from almoner.platform.outbound.email_addresses import is_email_address
@@ -159,4 +159,4 @@ async def _lock(tx: Tx, partner: Partner) -> PartnerAccount:
 
 async def list_accounts(tx: Tx, limit: int | None = None) -> list[PartnerAccount]:
     """Partners, oldest first; all of them without a limit."""
-    return await store.list_accounts(tx, ALL_PARTNERS, limit)
+    return await store.list_accounts(tx, limit)

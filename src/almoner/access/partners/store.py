@@ -4,7 +4,7 @@ from asyncpg import Record
 
 from almoner.access.partners.domain import PartnerAccount
 from almoner.kit.public_links import PublicLinks
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS = (
     "id, name, redirect_hosts, settlement_currencies, created_at, brand_colour, brand_logo, shares_donor_details, "
@@ -99,6 +99,6 @@ async def update_donation_settings(tx: Tx, partner: Partner, account: PartnerAcc
     )
 
 
-async def list_accounts(tx: Tx, _scope: AllPartners, limit: int | None) -> list[PartnerAccount]:
+async def list_accounts(tx: Tx, limit: int | None) -> list[PartnerAccount]:
     """Partners, oldest first; all of them without a limit."""
     return [_account(row) for row in await tx.fetch(f"select {_COLUMNS} from partner order by id limit $1", limit)]

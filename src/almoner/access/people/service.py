@@ -16,7 +16,7 @@ from almoner.access.people.domain import (
     UserNameTaken,
 )
 from almoner.kit.errors import IncorrectParams
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 COLUMNS: Final = store.COLUMNS
 """For a store that reads people with its own records: the columns of ``person p``, read by ``person_from_row``."""
@@ -61,7 +61,7 @@ async def find_by_external_id(tx: Tx, realm: Realm, external_id: str) -> Person 
 
 async def list_partners_with_email(tx: Tx, email: str) -> list[Partner]:
     """Where somebody with this address is an active member: for a mail to that very address alone."""
-    return [Partner(partner) for partner in await store.list_partners_with_email(tx, ALL_PARTNERS, email)]
+    return [Partner(partner) for partner in await store.list_partners_with_email(tx, email)]
 
 
 async def get_for_update(tx: Tx, realm: Realm, person_id: UUID) -> Person:

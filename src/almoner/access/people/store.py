@@ -8,6 +8,7 @@ import asyncpg
 from asyncpg import Record
 
 from almoner.access.people.domain import Person, Profile, Realm, Role
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _NAME: Final = "person_name"
@@ -105,7 +106,8 @@ select distinct partner_id from person where email = lower($1) and active and pa
 """
 
 
-async def list_partners_with_email(tx: Tx, _scope: AllPartners, email: str) -> list[UUID]:
+@across_partners("link")
+async def list_partners_with_email(tx: Tx, email: str) -> list[UUID]:
     """The partners that have an active member to whom mails go at this address, whatever its case."""
     return [row["partner_id"] for row in await tx.fetch(PARTNERS_WITH_EMAIL, email)]
 

@@ -18,7 +18,7 @@ from almoner.access.sign_ins.domain import (
     Purpose,
     SignIn,
 )
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, realm, person_id, method, address, device, created_at, authenticated_at, last_seen_at, "
@@ -196,7 +196,7 @@ async def insert_link(tx: Tx, link: EmailLink) -> None:
     )
 
 
-async def find_link(tx: Tx, _scope: AllPartners, link_id: UUID, purpose: Purpose) -> tuple[EmailLink, Person] | None:
+async def find_link(tx: Tx, link_id: UUID, purpose: Purpose) -> tuple[EmailLink, Person] | None:
     """A link by its token, and whose it is, active or not."""
     row = await tx.fetchrow(
         f"""
@@ -266,7 +266,7 @@ async def count_links(tx: Tx, person: Person, purpose: Purpose, since: datetime)
     return int(made)
 
 
-async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+async def oldest_record_times(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the first sign-in ended (real time), and when the first link was over (business time)."""
     row = await tx.fetchrow(
         """
@@ -277,7 +277,7 @@ async def oldest_record_times(tx: Tx, _scope: AllPartners) -> tuple[datetime | N
     return (row["sign_in"], row["link"]) if row else (None, None)
 
 
-async def delete_expired(tx: Tx, _scope: AllPartners, real_now: datetime, now: datetime, limit: int) -> int:
+async def delete_expired(tx: Tx, real_now: datetime, now: datetime, limit: int) -> int:
     """Remove sign-ins that ended before ``real_now`` and links that were over before ``now``; how many went."""
     gone = await tx.fetchval(
         """

@@ -37,7 +37,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) ->
     notice = PayeeAccountNotice(
         account.id, unseen[0].partner_id, language_of_country(organisation.country_code), tx.now
     )
-    if await store.insert(tx, ALL_PARTNERS, notice):
+    if await store.insert(tx, notice):
         await queue.enqueue_job(tx, SEND, {"account": str(account.id)})
 
 
@@ -50,12 +50,12 @@ async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
 
 async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:
     """What a nonprofit was told of an account; None where it was not."""
-    return await store.find(tx, ALL_PARTNERS, account_id)
+    return await store.find(tx, account_id)
 
 
 async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
     """What a link opens, true at this moment. Raises NotFound."""
-    if (notice := await store.find(tx, ALL_PARTNERS, account_id)) is None:
+    if (notice := await store.find(tx, account_id)) is None:
         raise NotFound
     account = await payee_bank_accounts.get(tx, account_id)
     organisation = await organisations.get(tx, ALL_PARTNERS, account.organisation_id)

@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from almoner.giving.account_notices.domain import PayeeAccountNotice
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 
-async def insert(tx: Tx, _scope: AllPartners, new: PayeeAccountNotice) -> bool:
+async def insert(tx: Tx, new: PayeeAccountNotice) -> bool:
     """Store that a nonprofit is told of an account; False where it was told before."""
     return bool(
         await tx.fetchval(
@@ -23,7 +24,8 @@ async def insert(tx: Tx, _scope: AllPartners, new: PayeeAccountNotice) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccountNotice | None:
+@across_partners("link")
+async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:
     """What was told of an account."""
     row = await tx.fetchrow(
         "select account_id, partner_id, language, notified_at from payee_bank_account_notice where account_id = $1",

@@ -7,7 +7,6 @@ from almoner.giving.donor_statements import domain, service, store
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.service import SEND
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.jobs.background_tasks import Handler, JobContext
 from almoner.platform.jobs.queue import Job, JobDone, Result
 from almoner.platform.outbound import mailing
@@ -22,7 +21,7 @@ def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Hand
     async def send(work: JobContext, job: Job) -> Result:
         link_id, donation_id = UUID(job.payload["link"]), UUID(job.payload["donation"])
         async with work.db.read() as tx:
-            asked = await store.link_requested_at(tx, ALL_PARTNERS, link_id)
+            asked = await store.link_requested_at(tx, link_id)
             if asked is None or tx.real_now >= asked + domain.LINK_LIFETIME:
                 return JobDone()
             try:

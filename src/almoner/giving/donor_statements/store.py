@@ -5,7 +5,8 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.donor_statements.domain import DonationSpan
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 _OF_DONOR: Final = (
     "d.partner_id = $1 and lower(d.email) = lower($2) and d.email is not null and d.payment_id is not null"
@@ -78,7 +79,8 @@ async def insert_link(tx: Tx, partner: Partner, donation_id: UUID) -> UUID:
     return link_id
 
 
-async def link_requested_at(tx: Tx, _scope: AllPartners, link_id: UUID) -> datetime | None:
+@across_partners("link")
+async def link_requested_at(tx: Tx, link_id: UUID) -> datetime | None:
     """When a link was asked for, real time."""
     found: datetime | None = await tx.fetchval("select sent_at from statement_email where id = $1", link_id)
     return found

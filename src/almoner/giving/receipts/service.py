@@ -178,12 +178,12 @@ async def propose_donee(
 
 async def list_donees(tx: Tx) -> list[Donee]:
     """All that were ever set up, newest first."""
-    return await store.list_donees(tx, ALL_PARTNERS)
+    return await store.list_donees(tx)
 
 
 async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
     """One donee, held until the transaction ends. Raises DoneeRefused."""
-    if (donee := await store.lock_donee(tx, ALL_PARTNERS, donee_id)) is None:
+    if (donee := await store.lock_donee(tx, donee_id)) is None:
         raise DoneeRefused("There is no such donee.")
     return donee
 
@@ -203,7 +203,7 @@ async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -
         raise DoneeRefused("A note has 1 to 2,000 characters.")
     await store.end_current_donee(tx, Partner(donee.partner_id), by)
     approved = replace(donee, approved_by=by, approved_note=note, approved_at=tx.now)
-    await store.update_donee(tx, ALL_PARTNERS, approved)
+    await store.update_donee(tx, approved)
     return approved
 
 
@@ -212,5 +212,5 @@ async def end_donee(tx: Tx, donee: Donee, *, by: str) -> Donee:
     if donee.status == "ended":
         raise DoneeRefused("This donee has ended already.")
     ended = replace(donee, ended_by=by, ended_at=tx.now)
-    await store.update_donee(tx, ALL_PARTNERS, ended)
+    await store.update_donee(tx, ended)
     return ended

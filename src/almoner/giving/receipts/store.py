@@ -9,6 +9,7 @@ from asyncpg import Record
 from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.domain import Donee, Issuer, Receipt
 from almoner.kit.money import Money
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 _COLUMNS: Final = (
@@ -127,12 +128,14 @@ async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
     return _donee(row) if row else None
 
 
-async def list_donees(tx: Tx, _scope: AllPartners) -> list[Donee]:
+@across_partners("held")
+async def list_donees(tx: Tx) -> list[Donee]:
     """All, newest first."""
     return [_donee(row) for row in await tx.fetch("select * from receipt_donee order by id desc")]
 
 
-async def lock_donee(tx: Tx, _scope: AllPartners, donee_id: UUID) -> Donee | None:
+@across_partners("held")
+async def lock_donee(tx: Tx, donee_id: UUID) -> Donee | None:
     """One, held until the transaction ends."""
     row = await tx.fetchrow("select * from receipt_donee where id = $1 for no key update", donee_id)
     return _donee(row) if row else None
@@ -173,7 +176,7 @@ async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
     )
 
 
-async def update_donee(tx: Tx, _scope: AllPartners, donee: Donee) -> None:
+async def update_donee(tx: Tx, donee: Donee) -> None:
     """Who approved it, and who ended it; the caller has locked it."""
     await tx.execute(
         """

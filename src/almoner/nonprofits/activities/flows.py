@@ -9,7 +9,7 @@ from almoner.nonprofits.activities import rules, store
 from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, AssignedTags, RetaggingCompleted, RetaggingRun
 from almoner.nonprofits.activities.store import TaggedOrganisation
 from almoner.nonprofits.registers.domain import RegisterEntry
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
 
 ReportProgress = Callable[[RetaggingRun], None]
@@ -28,12 +28,12 @@ async def retag_organisations(
     """
     async with db.write() as tx:
         application = RetaggingRun(tx.new_id(), rules.VERSION, tx.now)
-        await store.insert_retagging_run(tx, ALL_PARTNERS, application)
+        await store.insert_retagging_run(tx, application)
     loads: dict[UUID, UUID] = {}
     after: UUID | None = None
     while True:
         async with db.write() as tx:
-            organisations = await store.lock_organisations_page(tx, ALL_PARTNERS, after, batch)
+            organisations = await store.lock_organisations_page(tx, after, batch)
             changed = await _retag_batch(tx, organisations, loads)
             application = replace(
                 application,
@@ -42,7 +42,7 @@ async def retag_organisations(
             )
             if not organisations:
                 application = replace(application, completed_at=tx.now)
-            await store.update_retagging_progress(tx, ALL_PARTNERS, application)
+            await store.update_retagging_progress(tx, application)
             if not organisations:
                 await outbox.emit_internal(
                     tx, RETAGGING_COMPLETED, RetaggingCompleted(application.id, application.changed)
@@ -63,11 +63,9 @@ async def _retag_batch(tx: Tx, organisations: list[TaggedOrganisation], loads: d
     for body, _ in differ:
         if body.registry_id not in loads:
             loads[body.registry_id] = tx.new_id()
-            await store.insert_retagging_load(tx, ALL_PARTNERS, loads[body.registry_id], body.registry_id)
+            await store.insert_retagging_load(tx, loads[body.registry_id], body.registry_id)
     if differ:
-        await store.update_organisation_tags(
-            tx, ALL_PARTNERS, [(body, now, loads[body.registry_id]) for body, now in differ]
-        )
+        await store.update_organisation_tags(tx, [(body, now, loads[body.registry_id]) for body, now in differ])
     return len(differ)
 
 

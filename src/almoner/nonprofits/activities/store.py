@@ -8,7 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.activities.domain import AssignedTags, RetaggingRun
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 SOURCE: Final = "activity-tags"
 """What stands in the history in place of a format of files."""
@@ -25,7 +26,8 @@ class TaggedOrganisation:
     record: dict[str, Any] | None
 
 
-async def lock_organisations_page(tx: Tx, _: AllPartners, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
+@across_partners("registers")
+async def lock_organisations_page(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
     """The next published bodies by id, held until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.
@@ -61,7 +63,7 @@ def _tagged_organisation(row: Record) -> TaggedOrganisation:
     )
 
 
-async def insert_retagging_run(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
+async def insert_retagging_run(tx: Tx, application: RetaggingRun) -> None:
     """Begin to go through all bodies."""
     await tx.execute(
         "insert into activity_classification_run (id, version, started_at) values ($1, $2, $3)",
@@ -71,7 +73,7 @@ async def insert_retagging_run(tx: Tx, _: AllPartners, application: RetaggingRun
     )
 
 
-async def update_retagging_progress(tx: Tx, _: AllPartners, application: RetaggingRun) -> None:
+async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
     """How far it is."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
@@ -82,7 +84,7 @@ async def update_retagging_progress(tx: Tx, _: AllPartners, application: Retaggi
     )
 
 
-async def insert_retagging_load(tx: Tx, _: AllPartners, load_id: UUID, registry_id: UUID) -> None:
+async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> None:
     """What stands for the changes of one registry's bodies among the loads; no file came with it."""
     await tx.execute(
         """
@@ -97,9 +99,7 @@ async def insert_retagging_load(tx: Tx, _: AllPartners, load_id: UUID, registry_
     )
 
 
-async def update_organisation_tags(
-    tx: Tx, _: AllPartners, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]
-) -> None:
+async def update_organisation_tags(tx: Tx, changed: Sequence[tuple[TaggedOrganisation, AssignedTags, UUID]]) -> None:
     """Tag these bodies anew, and keep what they were tagged before. Each with the load that stands for it."""
     rows = [
         {"id": str(body.id), "load": str(load_id), "tags": list(map(str, found.tag_ids)), "rules": dict(found.rules)}

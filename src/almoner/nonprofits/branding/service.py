@@ -30,7 +30,7 @@ async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange)
     An organisation in several registers is one, with one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-    before = await store.get_for_update(tx, ALL_PARTNERS, principal.id)
+    before = await store.get_for_update(tx, principal.id)
     name = domain.normalise_text("name", change.display_name, domain.MAX_NAME_LENGTH)
     description = domain.normalise_text("description", change.description, domain.MAX_DESCRIPTION_LENGTH)
     if name is not None and "\n" in name:
@@ -58,7 +58,7 @@ async def reset_branding(tx: Tx, organisation_id: UUID) -> tuple[UUID, BrandingC
     """Show it as its register does. Raises NotFound."""
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     shown = BrandingContent()
-    await _save_branding(tx, principal.id, await store.get_for_update(tx, ALL_PARTNERS, principal.id), shown)
+    await _save_branding(tx, principal.id, await store.get_for_update(tx, principal.id), shown)
     return principal.id, shown
 
 
@@ -70,8 +70,8 @@ async def _store_image(tx: Tx, name: str, image: Image, most: int) -> str:
 async def _save_branding(tx: Tx, organisation_id: UUID, before: BrandingContent, shown: BrandingContent) -> None:
     if shown == before:
         return
-    await store.update(tx, ALL_PARTNERS, organisation_id, shown)
+    await store.update(tx, organisation_id, shown)
     await organisations.emit_display_changed(tx, organisation_id)
     left = before.image_keys - shown.image_keys
-    for key in left - await store.image_keys_in_use(tx, ALL_PARTNERS, left):
+    for key in left - await store.image_keys_in_use(tx, left):
         await media.delete(tx, key)

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from almoner.nonprofits.branding.domain import BrandingContent
 from almoner.nonprofits.organisations.domain import normalise_indexed_text
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 
-async def get_for_update(tx: Tx, _: AllPartners, organisation_id: UUID) -> BrandingContent:
+async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
     """What it has said so far; nobody else changes it until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
@@ -26,7 +26,7 @@ async def get_for_update(tx: Tx, _: AllPartners, organisation_id: UUID) -> Brand
     )
 
 
-async def update(tx: Tx, _: AllPartners, organisation_id: UUID, shown: BrandingContent) -> None:
+async def update(tx: Tx, organisation_id: UUID, shown: BrandingContent) -> None:
     """Show it so from now on, and let it be found by that; its record has changed for its readers."""
     await tx.execute(
         """
@@ -58,7 +58,7 @@ async def update(tx: Tx, _: AllPartners, organisation_id: UUID, shown: BrandingC
     )
 
 
-async def image_keys_in_use(tx: Tx, _: AllPartners, keys: Collection[str]) -> set[str]:
+async def image_keys_in_use(tx: Tx, keys: Collection[str]) -> set[str]:
     """Those of these images that an organisation shows: a record shows those of another that it answers for."""
     rows = await tx.fetch(
         """

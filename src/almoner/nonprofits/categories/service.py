@@ -10,7 +10,7 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, value_or_current
 from almoner.nonprofits.categories import domain, store
 from almoner.nonprofits.categories.domain import Attribute, Category, CategoryNameTaken
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
 from almoner.platform.http.paging import Page
@@ -48,7 +48,7 @@ async def list_by_organisation(
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these organisations in a category: they hear when it changes (settled 6)."""
-    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, organisation_ids)
 
 
 async def update(

@@ -6,7 +6,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.categories.domain import Category
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 
 _COLUMNS = "id, name, attributes, image_key, created_at"
@@ -146,7 +147,8 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
     )
 
 
-async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+@across_partners("followers")
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners that have each of these in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",

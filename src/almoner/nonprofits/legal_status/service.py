@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.nonprofits.legal_status import domain, store
 from almoner.nonprofits.legal_status.domain import LegalStatus, NumberStatus, OverrideReason, SourceReport
 from almoner.nonprofits.legal_status.store import StatusSource, StatusSubject
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 _BATCH: Final = 2_000
 _FIRST: Final = UUID(int=0)
@@ -17,8 +17,8 @@ _FIRST: Final = UUID(int=0)
 
 async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUID) -> LegalStatus | None:
     """How a body stands, with its reasons; None for one that no register lists."""
-    sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
-    subject = await store.find_subject(tx, ALL_PARTNERS, organisation_id, [source.code for source in sources])
+    sources = await store.list_sources(tx, registry_id)
+    subject = await store.find_subject(tx, organisation_id, [source.code for source in sources])
     if subject is None or subject.source is None:
         return None
     return await _evaluate(tx, registry_id, subject, sources, _reports_of(subject, sources))
@@ -26,10 +26,8 @@ async def status_of_organisation(tx: Tx, registry_id: UUID, organisation_id: UUI
 
 async def status_of_number(tx: Tx, registry_id: UUID, number_key: str) -> NumberStatus:
     """What is said of a number, by whichever sources tell of it, and how it stands: also of one that none lists."""
-    sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
-    subject = await store.get_subject_by_number(
-        tx, ALL_PARTNERS, registry_id, number_key, [source.code for source in sources]
-    )
+    sources = await store.list_sources(tx, registry_id)
+    subject = await store.get_subject_by_number(tx, registry_id, number_key, [source.code for source in sources])
     reported = _reports_of(subject, sources)
     lister = reported.get(subject.source or "") or next(
         (reported[source.code] for source in sources if source.lists), None
@@ -58,17 +56,17 @@ async def _evaluate(
     codes = [source.code for source in sources]
     central = None
     if domain.is_subordinate(reported[domain.BMF].first) and subject.group_key is not None:
-        found = await store.find_central_organisation(tx, ALL_PARTNERS, registry_id, subject.group_key, codes)
+        found = await store.find_central_organisation(tx, registry_id, subject.group_key, codes)
         central = _reports_of(found, sources) if found else None
     return domain.status_of_us_organisation(reported, central)
 
 
 async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Collection[str]) -> list[str]:
     """Numbers of which a later day of these parts may say something else, though no row of theirs changed."""
-    codes = [found.code for found in await store.list_sources(tx, ALL_PARTNERS, registry_id)]
+    codes = [found.code for found in await store.list_sources(tx, registry_id)]
     if source != domain.BMF or not set(codes) & set(store.OVERRIDING_SOURCES):
         return []
-    return await store.list_redated_numbers(tx, ALL_PARTNERS, source, list(parts), codes)
+    return await store.list_redated_numbers(tx, source, list(parts), codes)
 
 
 async def find_status_overrides(
@@ -79,7 +77,7 @@ async def find_status_overrides(
     ``numbers``: whose bodies; None: of all. None where nothing overrules one any more. The central body of a group does
     not bear on it and is not asked.
     """
-    sources = await store.list_sources(tx, ALL_PARTNERS, registry_id)
+    sources = await store.list_sources(tx, registry_id)
     codes = [source.code for source in sources]
     if not set(codes) & set(store.OVERRIDING_SOURCES):
         return
@@ -97,10 +95,10 @@ async def _override_candidates(
     if numbers is not None:
         ordered = sorted(numbers)
         for first in range(0, len(ordered), _BATCH):
-            yield await store.list_subjects(tx, ALL_PARTNERS, registry_id, codes, ordered[first : first + _BATCH])
+            yield await store.list_subjects(tx, registry_id, codes, ordered[first : first + _BATCH])
         return
     after = _FIRST
-    while subjects := await store.list_override_candidates(tx, ALL_PARTNERS, registry_id, codes, after, _BATCH):
+    while subjects := await store.list_override_candidates(tx, registry_id, codes, after, _BATCH):
         after = subjects[-1].id
         yield subjects
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class StatusSubject:
     entries: list[dict[str, Any]]
 
 
-async def list_sources(tx: Tx, _: AllPartners, registry_id: UUID) -> list[StatusSource]:
+@across_partners("registers")
+async def list_sources(tx: Tx, registry_id: UUID) -> list[StatusSource]:
     """What was loaded for a registry."""
     rows = await tx.fetch(
         """
@@ -66,15 +68,15 @@ _SUBJECT: Final = """
 """
 
 
-async def find_subject(tx: Tx, _: AllPartners, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
+@across_partners("registers")
+async def find_subject(tx: Tx, organisation_id: UUID, codes: Sequence[str]) -> StatusSubject | None:
     """One body with what these sources say of it."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
 
 
-async def get_subject_by_number(
-    tx: Tx, _: AllPartners, registry_id: UUID, number_key: str, codes: Sequence[str]
-) -> StatusSubject:
+@across_partners("registers")
+async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, codes: Sequence[str]) -> StatusSubject:
     """A published body by its number with what these sources say of it; of a number without one, what they say."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
@@ -99,8 +101,9 @@ async def get_subject_by_number(
     return StatusSubject(UUID(int=0), number_key, None, None, None, None, entries)
 
 
+@across_partners("registers")
 async def find_central_organisation(
-    tx: Tx, _: AllPartners, registry_id: UUID, group_key: str, codes: Sequence[str]
+    tx: Tx, registry_id: UUID, group_key: str, codes: Sequence[str]
 ) -> StatusSubject | None:
     """The central body of a group: a listed one before others, then the least number."""
     row = await tx.fetchrow(
@@ -115,9 +118,7 @@ async def find_central_organisation(
     return _subject(row) if row else None
 
 
-async def list_redated_numbers(
-    tx: Tx, _: AllPartners, source: str, parts: Sequence[str], codes: Sequence[str]
-) -> list[str]:
+async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes: Sequence[str]) -> list[str]:
     """Numbers in these parts of a source of which another list says something that may overrule it."""
     rows = await tx.fetch(
         """
@@ -134,9 +135,8 @@ async def list_redated_numbers(
     return [row["number_key"] for row in rows]
 
 
-async def list_subjects(
-    tx: Tx, _: AllPartners, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]
-) -> list[StatusSubject]:
+@across_partners("registers")
+async def list_subjects(tx: Tx, registry_id: UUID, codes: Sequence[str], numbers: Sequence[str]) -> list[StatusSubject]:
     """The published bodies of these numbers."""
     rows = await tx.fetch(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = any($3::text[]) and o.partner_id is null",
@@ -147,8 +147,9 @@ async def list_subjects(
     return [_subject(row) for row in rows]
 
 
+@across_partners("registers")
 async def list_override_candidates(
-    tx: Tx, _: AllPartners, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
+    tx: Tx, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
 ) -> list[StatusSubject]:
     """Bodies after an id that another list may overrule, or that are overruled: by id."""
     rows = await tx.fetch(

@@ -39,7 +39,7 @@ async def replace_links(
         of, to = ids.get(link.registry_code), ids.get(link.to_registry_code)
         if one and other and of and to and (of, one) != (to, other):
             rows.append(KeyedRegisterLink(link.part, link.kind, of, one, to, other, link.at))
-    return await store.replace_links(tx, ALL_PARTNERS, source, load_id, day, sorted(parts), rows)
+    return await store.replace_links(tx, source, load_id, day, sorted(parts), rows)
 
 
 def _key(registry_code: str, number: str) -> str | None:
@@ -48,12 +48,12 @@ def _key(registry_code: str, number: str) -> str | None:
 
 async def count_ambiguous_links(tx: Tx, source: str) -> int:
     """How many links of a source are kept and join nothing, since they or others contradict them."""
-    return await store.count_ambiguous_links(tx, ALL_PARTNERS, source)
+    return await store.count_ambiguous_links(tx, source)
 
 
 async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
     """Undo what a load did to links; ``by_load_id`` is the load that undoes it. Whose links changed."""
-    return await store.revert_links_of_load(tx, ALL_PARTNERS, load_id, by_load_id)
+    return await store.revert_links_of_load(tx, load_id, by_load_id)
 
 
 async def apply_links_to_organisations(
@@ -64,17 +64,17 @@ async def apply_links_to_organisations(
     Successors and standing say who is active; branches and the records that answer for others follow from that. What
     changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.
     """
-    await store.lock_links(tx, ALL_PARTNERS)
-    await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
+    await store.lock_links(tx)
+    await store.set_join_strategy(tx, few=True)
     registry_id, numbers = scope.registry_id, scope.numbers
     if narrow := numbers is not None:
         redated = await legal_status.list_redated_numbers(tx, registry_id, scope.source, scope.parts)
         numbers = {*numbers, *redated}
         own = {RegistryNumber(registry_id, number) for number in numbers}
-        await store.collect_linked_numbers(tx, ALL_PARTNERS, own | set(relinked))
+        await store.collect_linked_numbers(tx, own | set(relinked))
     await _apply_successors(tx, load_id, day, narrow=narrow)
     async for judged in legal_status.find_status_overrides(tx, registry_id, numbers):
-        known = await store.list_status_overrides(tx, ALL_PARTNERS, list(judged)) if judged else []
+        known = await store.list_status_overrides(tx, list(judged)) if judged else []
         changed = [
             (row, replace(row, status_override=judged[row.id], active=row.listed and judged[row.id] is None))
             for row in known
@@ -82,18 +82,18 @@ async def apply_links_to_organisations(
         ]
         await _apply_overrides(tx, load_id, day, changed)
     if narrow:
-        await store.collect_branches(tx, ALL_PARTNERS, registry_id, scope.left_groups)
-    await store.set_join_strategy(tx, ALL_PARTNERS, few=narrow)
-    await store.update_branches(tx, ALL_PARTNERS, registry_id, load_id, day, narrow=narrow)
-    await store.set_join_strategy(tx, ALL_PARTNERS, few=True)
+        await store.collect_branches(tx, registry_id, scope.left_groups)
+    await store.set_join_strategy(tx, few=narrow)
+    await store.update_branches(tx, registry_id, load_id, day, narrow=narrow)
+    await store.set_join_strategy(tx, few=True)
     await _apply_principals(tx, load_id, day, narrow=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
     await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry_id, load_id))
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
-    found = domain.resolve_successors(await store.list_successions(tx, ALL_PARTNERS, narrow=narrow))
-    known = await store.list_overridden_organisations(tx, ALL_PARTNERS, _ENDINGS, list(found), narrow=narrow)
+    found = domain.resolve_successors(await store.list_successions(tx, narrow=narrow))
+    known = await store.list_overridden_organisations(tx, _ENDINGS, list(found), narrow=narrow)
     changed = []
     for row in known:
         successor = found.get(row.id)
@@ -111,7 +111,7 @@ async def _apply_overrides(
     changed = [(before, after) for before, after in rows if before != after]
     if not changed:
         return
-    await store.set_status_overrides(tx, ALL_PARTNERS, [after for _, after in changed])
+    await store.set_status_overrides(tx, [after for _, after in changed])
     reported = []
     for before, after in changed:
         kind = after.status_override or _reversal_kind(before)
@@ -119,7 +119,7 @@ async def _apply_overrides(
             one, other = getattr(before, field), getattr(after, field)
             if one != other:
                 reported.append(FieldChange(before.id, field, one, other, kind))
-    await store.insert_field_changes(tx, ALL_PARTNERS, load_id, day, reported)
+    await store.insert_field_changes(tx, load_id, day, reported)
 
 
 def _reversal_kind(before: StatusOverride) -> str:
@@ -127,12 +127,10 @@ def _reversal_kind(before: StatusOverride) -> str:
 
 
 async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, narrow: bool) -> None:
-    pairs = await store.list_duplicate_pairs(tx, ALL_PARTNERS, narrow=narrow)
-    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, ALL_PARTNERS, narrow=narrow)
+    pairs = await store.list_duplicate_pairs(tx, narrow=narrow)
+    known: Mapping[UUID, UUID] = await store.list_principal_records(tx, narrow=narrow)
     bodies = (
-        await store.list_principal_candidates(tx, ALL_PARTNERS, list({member for pair in pairs for member in pair}))
-        if pairs
-        else {}
+        await store.list_principal_candidates(tx, list({member for pair in pairs for member in pair})) if pairs else {}
     )
     found = domain.choose_principal_records(pairs, bodies)
     changed = [(one, found.get(one)) for one in sorted(known.keys() | found.keys()) if known.get(one) != found.get(one)]
@@ -143,6 +141,6 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, narrow: boo
         FieldChange(one, "same_as", known.get(one), principal, "joined" if principal else "parted")
         for one, principal in changed
     ]
-    await store.insert_field_changes(tx, ALL_PARTNERS, load_id, day, reported)
+    await store.insert_field_changes(tx, load_id, day, reported)
     for left in sorted({known[one] for one, _ in changed if one in known}):
         await organisations.emit_display_changed(tx, left)  # nothing of its own row changed, but it answers for fewer

@@ -9,6 +9,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.merges.domain import PrincipalCandidate, RegistryNumber, Succession, SuccessionKind
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Tx
 
 _LOCK: Final = 0x616C6D6C
@@ -49,12 +50,12 @@ class FieldChange:
     kind: str
 
 
-async def lock_links(tx: Tx, _: AllPartners) -> None:
+async def lock_links(tx: Tx) -> None:
     """One at a time: links go across registries, and loads of two may end together."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def set_join_strategy(tx: Tx, _: AllPartners, *, few: bool) -> None:
+async def set_join_strategy(tx: Tx, *, few: bool) -> None:
     """How joins are planned from here on: by looking a few rows up, or over whole tables.
 
     A load has made statistics wrong, and the planner would take millions of rows for a handful.
@@ -62,7 +63,7 @@ async def set_join_strategy(tx: Tx, _: AllPartners, *, few: bool) -> None:
     await tx.execute(f"set local enable_nestloop = {'on' if few else 'off'}")
 
 
-async def collect_linked_numbers(tx: Tx, _: AllPartners, numbers: Collection[RegistryNumber]) -> None:
+async def collect_linked_numbers(tx: Tx, numbers: Collection[RegistryNumber]) -> None:
     """Begin what is ``narrow``: only these numbers, and those that links join to them, are looked at from here on."""
     await tx.execute(
         """
@@ -104,7 +105,6 @@ _GIVEN: Final = """
 
 async def replace_links(
     tx: Tx,
-    _: AllPartners,
     source: str,
     load_id: UUID,
     day: datetime,
@@ -164,7 +164,7 @@ def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
     return {RegistryNumber(*end) for row in rows for end in (row[:2], row[2:])}
 
 
-async def revert_links_of_load(tx: Tx, _: AllPartners, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
+async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
     """Undo what a load did to links: what it brought never stood, what it ended stands on. The numbers of these."""
     ended = await tx.fetch(
         f"""
@@ -189,21 +189,23 @@ _LINKED: Final = """
 """
 
 
-async def list_successions(tx: Tx, _: AllPartners, *, narrow: bool) -> list[Succession]:
+@across_partners("registers")
+async def list_successions(tx: Tx, *, narrow: bool) -> list[Succession]:
     """Every merger and new registration of which both bodies are known here."""
     within = _LINKS_WITHIN if narrow else ""
     rows = await tx.fetch(f"select o.id, t.id as successor, l.kind, l.at {_LINKED} and l.kind <> 'same' {within}")
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
-async def list_duplicate_pairs(tx: Tx, _: AllPartners, *, narrow: bool) -> list[tuple[UUID, UUID]]:
+@across_partners("registers")
+async def list_duplicate_pairs(tx: Tx, *, narrow: bool) -> list[tuple[UUID, UUID]]:
     """Every two records that are said to be one body, and of neither another is said."""
     within = _LINKS_WITHIN if narrow else ""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
     return [(row["id"], row["other"]) for row in rows]
 
 
-async def count_ambiguous_links(tx: Tx, _: AllPartners, source: str) -> int:
+async def count_ambiguous_links(tx: Tx, source: str) -> int:
     """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
     return int(
         await tx.fetchval(
@@ -216,9 +218,8 @@ async def count_ambiguous_links(tx: Tx, _: AllPartners, source: str) -> int:
     )
 
 
-async def list_principal_candidates(
-    tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]
-) -> dict[UUID, PrincipalCandidate]:
+@across_partners("registers")
+async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, PrincipalCandidate]:
     """What decides which record answers."""
     rows = await tx.fetch(
         """
@@ -230,7 +231,8 @@ async def list_principal_candidates(
     return {row["id"]: PrincipalCandidate(*row) for row in rows}
 
 
-async def list_principal_records(tx: Tx, _: AllPartners, *, narrow: bool) -> dict[UUID, UUID]:
+@across_partners("registers")
+async def list_principal_records(tx: Tx, *, narrow: bool) -> dict[UUID, UUID]:
     """The records that another one answers for now."""
     within = _BODIES_WITHIN if narrow else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
@@ -313,7 +315,7 @@ _OVERRULED: Final = """
 
 
 async def list_overridden_organisations(
-    tx: Tx, _: AllPartners, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, narrow: bool
+    tx: Tx, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, narrow: bool
 ) -> list[StatusOverride]:
     """The bodies that are overruled for one of these reasons, and those of these ids."""
     within = _BODIES_WITHIN if narrow else ""
@@ -331,13 +333,14 @@ async def list_overridden_organisations(
     return [StatusOverride(*row) for row in rows]
 
 
-async def list_status_overrides(tx: Tx, _: AllPartners, ids: Sequence[UUID]) -> list[StatusOverride]:
+@across_partners("registers")
+async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverride]:
     """Whether these bodies are overruled."""
     rows = await tx.fetch(f"{_OVERRULED} where o.id = any($1::uuid[])", ids)
     return [StatusOverride(*row) for row in rows]
 
 
-async def set_status_overrides(tx: Tx, _: AllPartners, found: Sequence[StatusOverride]) -> None:
+async def set_status_overrides(tx: Tx, found: Sequence[StatusOverride]) -> None:
     """Store who is overruled, and with it who is active."""
     await tx.execute(
         """
@@ -354,9 +357,7 @@ async def set_status_overrides(tx: Tx, _: AllPartners, found: Sequence[StatusOve
     )
 
 
-async def insert_field_changes(
-    tx: Tx, _: AllPartners, load_id: UUID, day: datetime, reported: Sequence[FieldChange]
-) -> None:
+async def insert_field_changes(tx: Tx, load_id: UUID, day: datetime, reported: Sequence[FieldChange]) -> None:
     """Add to the history."""
     await tx.executemany(
         """
@@ -367,7 +368,7 @@ async def insert_field_changes(
     )
 
 
-async def collect_branches(tx: Tx, _: AllPartners, registry_id: UUID, left_groups: Collection[str]) -> None:
+async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[str]) -> None:
     """Bodies whose parent may be another now: those looked at, those whose parent they are, and of their groups."""
     await tx.execute(
         """
@@ -396,9 +397,8 @@ async def collect_branches(tx: Tx, _: AllPartners, registry_id: UUID, left_group
     await tx.execute("analyze merge_branch")
 
 
-async def update_branches(
-    tx: Tx, _: AllPartners, registry_id: UUID, load_id: UUID, day: datetime, *, narrow: bool
-) -> None:
+@across_partners("registers")
+async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, narrow: bool) -> None:
     """Point branches to what they are a branch of, where that has changed, and tell it of those known before.
 
     The register names the parent's number, or both carry one group number: then it is the central body, and of several

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.nonprofits.organisations import store_index
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 _BATCH: Final = 5_000
 _FIRST: Final = UUID(int=0)
@@ -40,13 +40,13 @@ async def reindex_organisations(
     after: UUID | None = _FIRST
     while after is not None:
         async with db.write() as tx:
-            made = await store_index.repair_index_batch(tx, ALL_PARTNERS, after, batch)
+            made = await store_index.repair_index_batch(tx, after, batch)
         after = made.last
         done = ReindexReport(done.organisations + made.organisations, done.repaired + made.repaired)
         if report is not None:
             report(done)
     async with db.write() as tx:
-        done = ReindexReport(done.organisations, done.repaired, await store_index.recount_words(tx, ALL_PARTNERS))
+        done = ReindexReport(done.organisations, done.repaired, await store_index.recount_words(tx))
         if record is not None:
             await record(tx, done)
     return done
@@ -56,4 +56,4 @@ async def warm_search_cache(db: Database, *, within: float = _WARM_SECONDS) -> N
     """Have the first questions find in memory what they read. Nobody waits longer than that for a slow disk."""
     with suppress(TimeoutError):
         async with asyncio.timeout(within), db.read() as tx:
-            await store_index.warm_cache(tx, ALL_PARTNERS)
+            await store_index.warm_cache(tx)

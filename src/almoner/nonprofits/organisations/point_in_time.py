@@ -9,7 +9,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import domain, store, store_history
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.organisations.store import Scope
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -19,32 +19,32 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) 
     asked = await store.find_record(tx, scope, organisation_id)
     if asked is None:
         raise NotFound
-    stood = await _record_as_of(tx, scope, asked, day) or await _earlier_principal(tx, scope, asked, day)
+    stood = await _record_as_of(tx, asked, day) or await _earlier_principal(tx, scope, asked, day)
     if stood is None:
         raise NotFound("the organisation was not in the data of that day")
     answering = stood.same_as or stood.id
     if answering != stood.id and (principal := await store.find_record(tx, scope, answering)) is not None:
         # One that was loaded later, of a day before the link's, answered for nothing yet.
-        stood = await _record_as_of(tx, scope, principal, day) or stood
-    shown = await _with_branding(tx, scope, stood, day)
-    joined = await store_history.merged_records_at(tx, scope, answering, day)
-    return await _with_sources(tx, scope, shown, joined, day)
+        stood = await _record_as_of(tx, principal, day) or stood
+    shown = await _with_branding(tx, stood, day)
+    joined = await store_history.merged_records_at(tx, answering, day)
+    return await _with_sources(tx, shown, joined, day)
 
 
-async def _record_as_of(tx: Tx, scope: Scope, record: Organisation, day: datetime) -> Organisation | None:
+async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisation | None:
     """One record by itself; None when it was not known yet."""
-    stood = domain.organisation_as_of(record, await store_history.list_changes(tx, scope, record.id), day)
+    stood = domain.organisation_as_of(record, await store_history.list_changes(tx, record.id), day)
     if stood is None:
         return None
-    listed = await store_history.was_listed_at(tx, scope, record.id, day)
+    listed = await store_history.was_listed_at(tx, record.id, day)
     return stood if listed is None else replace(stood, active=listed and stood.status_override is None)
 
 
 async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
     """Of the records that are the same body now, the one that answered before the one that was asked for was known."""
-    others = await store.principal_ids_by_record(tx, ALL_PARTNERS, [asked.same_as or asked.id])
+    others = await store.principal_ids_by_record(tx, [asked.same_as or asked.id])
     records = [await store.find_record(tx, scope, id_) for id_ in others if id_ != asked.id]
-    found = [await _record_as_of(tx, scope, record, day) for record in records if record is not None]
+    found = [await _record_as_of(tx, record, day) for record in records if record is not None]
     return min((one for one in found if one is not None), key=_rank, default=None)
 
 
@@ -54,10 +54,10 @@ def _rank(record: Organisation) -> tuple[bool, bool, datetime, str, str]:
     return record.same_as is not None, not record.active, dated, record.registry_code, record.registry_number
 
 
-async def _with_branding(tx: Tx, scope: Scope, stood: Organisation, day: datetime) -> Organisation:
+async def _with_branding(tx: Tx, stood: Organisation, day: datetime) -> Organisation:
     """With its own words and images of that moment, and with the branches that it had."""
-    parent = stood.is_branch_parent or await store_history.had_branches_at(tx, scope, stood.id, day)
-    shown = await store_history.branding_at(tx, scope, stood.id, day)
+    parent = stood.is_branch_parent or await store_history.had_branches_at(tx, stood.id, day)
+    shown = await store_history.branding_at(tx, stood.id, day)
     if shown is None:
         return replace(stood, is_branch_parent=parent)
     return replace(
@@ -70,7 +70,7 @@ async def _with_branding(tx: Tx, scope: Scope, stood: Organisation, day: datetim
     )
 
 
-async def _with_sources(tx: Tx, scope: Scope, stood: Organisation, joined: list[UUID], day: datetime) -> Organisation:
+async def _with_sources(tx: Tx, stood: Organisation, joined: list[UUID], day: datetime) -> Organisation:
     ids = list(dict.fromkeys((stood.id, *joined)))
-    sources = await store_history.sources_at(tx, scope, ids, day)
+    sources = await store_history.sources_at(tx, ids, day)
     return replace(stood, sources=tuple(sources), data_as_of=sources[0].data_as_of) if sources else stood

@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations.store_search import (
     SearchRequest,
 )
 from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 ENOUGH_RESULTS: Final = 5
 """With fewer results than these, and none of that very name, words are taken as misspelt."""
@@ -157,7 +157,7 @@ async def _search_words(search: _Search) -> _Attempt:
     query = search.query
     suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
     words = spelling.words_to_look_up(query)
-    matched = await store_search.suggest_words(search.tx, ALL_PARTNERS, words, query.prefix, suspected)
+    matched = await store_search.suggest_words(search.tx, words, query.prefix, suspected)
     groups = spelling.build_query_terms(query, matched)
     initials = spelling.initials_beside_words_query(groups, matched)
     if initials is not None and any(group.is_unmatched or group.repaired for group in groups):
@@ -215,9 +215,9 @@ async def _extend_suggestions(
     lost = [word for word in spelling.uncertain_words(groups) if word in suspected]
     unheard = [word for word in suspected if word not in matched.similar]
     far = spelling.bounded_two_edit_variants(lost)
-    similar = await store_search.similar_words(search.tx, ALL_PARTNERS, unheard, far)
+    similar = await store_search.similar_words(search.tx, unheard, far)
     parts = {half for word in lost for pair in spelling.compound_splits(word) for half in pair}
-    counts = await store_search.word_counts(search.tx, ALL_PARTNERS, sorted(parts)) if parts else {}
+    counts = await store_search.word_counts(search.tx, sorted(parts)) if parts else {}
     for word in lost:
         similar.setdefault(word, []).extend(spelling.known_compound_splits(word, counts))
     several = {word: [*matched.similar.get(word, ()), *similar.get(word, ())] for word in suspected}

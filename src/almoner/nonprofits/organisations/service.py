@@ -92,7 +92,7 @@ async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID
 
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
     """The other records for which this one answers: the same body in other registers, as each of them says it."""
-    return await store.list_merged_records(tx, ALL_PARTNERS, organisation_id)
+    return await store.list_merged_records(tx, organisation_id)
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
@@ -103,7 +103,7 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) 
 async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
     """One page of what its registers changed in an organisation, and the total. Raises NotFound."""
     organisation = await get(tx, scope, organisation_id)
-    return await store_history.list_changes_page(tx, scope, organisation.id, page)
+    return await store_history.list_changes_page(tx, organisation.id, page)
 
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
@@ -138,12 +138,12 @@ async def find_by_number_key(tx: Tx, scope: Scope, registry_id: UUID, number_key
 
 async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The record of this very number, also where another one answers for it; None where no register here has it."""
-    return await store.find_record_by_number(tx, ALL_PARTNERS, registry_id, number_key)
+    return await store.find_record_by_number(tx, registry_id, number_key)
 
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     """How many other bodies of its register that stand have the same words for a name, counted up to 100."""
-    return await store_namesakes.count_namesakes(tx, ALL_PARTNERS, organisation)
+    return await store_namesakes.count_namesakes(tx, organisation)
 
 
 async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: str, number_key: str) -> list[Namesake]:
@@ -154,12 +154,12 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
     near = sorted(registries_domain.number_keys_one_typo_away(number_key))
     further = [word for word in query.needed if word not in own]
     search = NameSearch(query.text, normalise_search_text(place), further, (query.needed, shared), near)
-    return await store_namesakes.list_namesakes(tx, ALL_PARTNERS, organisation, search)
+    return await store_namesakes.list_namesakes(tx, organisation, search)
 
 
 async def list_former_names(tx: Tx, organisation_id: UUID) -> list[FormerName]:
     """What its register called it before, the newest first."""
-    return await store_history.list_former_names(tx, ALL_PARTNERS, organisation_id)
+    return await store_history.list_former_names(tx, organisation_id)
 
 
 async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:
@@ -179,9 +179,9 @@ async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -
     on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
     can be done.
     """
-    if not await store_unlisted.is_unpublished(tx, ALL_PARTNERS, organisation_id):
+    if not await store_unlisted.is_unpublished(tx, organisation_id):
         raise NotFound
-    if not await store_unlisted.publish(tx, ALL_PARTNERS, organisation_id, websites):
+    if not await store_unlisted.publish(tx, organisation_id, websites):
         raise RegistryNumberTaken("another organisation of its number is published: requests are accepted as that one")
 
 
@@ -237,9 +237,7 @@ async def resolve_filters(
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
     if keys and registry_ids is not None:  # a record of another registry may answer for the number
-        registry_ids = tuple(
-            {*registry_ids, *await store.registries_of_principal_records(tx, ALL_PARTNERS, registry_ids, keys)}
-        )
+        registry_ids = tuple({*registry_ids, *await store.registries_of_principal_records(tx, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
 
@@ -269,7 +267,7 @@ async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> Orga
 
 async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
     """Have the followers of what a load changed told of it, once, after the commit."""
-    await store_history.start_notification(tx, ALL_PARTNERS, load_id)
+    await store_history.start_notification(tx, load_id)
     await NOTIFY_FOLLOWERS.enqueue(tx, NotifyFollowers(load_id), unique=str(load_id))
 
 
@@ -283,24 +281,22 @@ async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], lo
 
     The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
     """
-    telling = await store_history.lock_notification(tx, ALL_PARTNERS, load_id)
+    telling = await store_history.lock_notification(tx, load_id)
     if telling is None or telling.done:
         return False
-    changed = await store_history.records_changed_by_load(
-        tx, ALL_PARTNERS, load_id, telling.last_notified_id, _TOLD_AT_ONCE
-    )
+    changed = await store_history.records_changed_by_load(tx, load_id, telling.last_notified_id, _TOLD_AT_ONCE)
     if not changed:
-        await store_history.advance_notification(tx, ALL_PARTNERS, load_id, None)
+        await store_history.advance_notification(tx, load_id, None)
         return False
-    before = await store_history.records_already_notified(tx, ALL_PARTNERS, load_id, [record for record, _ in changed])
+    before = await store_history.records_already_notified(tx, load_id, [record for record, _ in changed])
     await notify_followers(tx, followers, [principal for record, principal in changed if record not in before])
-    await store_history.advance_notification(tx, ALL_PARTNERS, load_id, changed[-1][0])
+    await store_history.advance_notification(tx, load_id, changed[-1][0])
     return True
 
 
 async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisation_ids: Sequence[UUID]) -> None:
     """Tell the followers of these how they are now, each partner once of each organisation."""
-    records = await store.principal_ids_by_record(tx, ALL_PARTNERS, organisation_ids)
+    records = await store.principal_ids_by_record(tx, organisation_ids)
     reported: dict[UUID, set[UUID]] = {}
     for followers_of in followers:
         for record, partners in (await followers_of(tx, list(records))).items():

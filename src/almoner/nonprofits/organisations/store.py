@@ -8,6 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import Branding, Milestone, Organisation, OrganisationSource
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -103,7 +104,8 @@ async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisati
     return _organisation(row) if row else None
 
 
-async def list_merged_records(tx: Tx, _: AllPartners, organisation_id: UUID) -> list[Organisation]:
+@across_partners("registers")
+async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
     """The other records for which this one answers, each as its register alone says it."""
     rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
     return [_organisation(row) for row in rows]
@@ -127,7 +129,8 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
     return _organisation(row) if row else None
 
 
-async def find_record_by_number(tx: Tx, _: AllPartners, registry_id: UUID, number_key: str) -> Organisation | None:
+@across_partners("registers")
+async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
     """The published record of this very number, also where another one answers for it."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
@@ -145,8 +148,9 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
     return {row["id"]: _organisation(row) for row in rows}
 
 
+@across_partners("registers")
 async def registries_of_principal_records(
-    tx: Tx, _: AllPartners, registry_ids: Sequence[UUID], number_keys: Sequence[str]
+    tx: Tx, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
     """The registries of the records that answer for those of these numbers."""
     rows = await tx.fetch(
@@ -160,7 +164,8 @@ async def registries_of_principal_records(
     return [row["registry_id"] for row in rows]
 
 
-async def principal_ids_by_record(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+@across_partners("registers")
+async def principal_ids_by_record(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """All records of these organisations, with the one that answers for each."""
     rows = await tx.fetch(
         """

@@ -9,8 +9,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import FormerName, OrganisationChange, OrganisationSource
-from almoner.nonprofits.organisations.store import Scope
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 
 # Activities that new rules of ours gave were told by no register (slice activities).
@@ -33,15 +33,15 @@ class BrandingSnapshot:
     images: tuple[str, ...]
 
 
-async def list_changes(tx: Tx, _: Scope, organisation_id: UUID) -> list[OrganisationChange]:
+@across_partners("registers")
+async def list_changes(tx: Tx, organisation_id: UUID) -> list[OrganisationChange]:
     """All changes of a record that the scope was shown to see, newest first."""
     rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
     return [OrganisationChange(*row) for row in rows]
 
 
-async def list_changes_page(
-    tx: Tx, _: Scope, organisation_id: UUID, page: Page
-) -> tuple[list[OrganisationChange], int]:
+@across_partners("registers")
+async def list_changes_page(tx: Tx, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
     """One page of the changes of all records of an organisation in reading order, and their total."""
     comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -74,7 +74,8 @@ _OWN_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = o.s
 _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.code")
 
 
-async def was_listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool | None:
+@across_partners("registers")
+async def was_listed_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool | None:
     """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
     row = await tx.fetchrow(
         f"""
@@ -92,7 +93,8 @@ async def was_listed_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) 
     return row["listed"] if row else None
 
 
-async def sources_at(tx: Tx, _: Scope, organisation_ids: Sequence[UUID], day: datetime) -> list[OrganisationSource]:
+@across_partners("registers")
+async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], day: datetime) -> list[OrganisationSource]:
     """What told of these records in the data of a day; the listing of the first record comes first."""
     rows = await tx.fetch(
         f"""
@@ -137,7 +139,8 @@ _SAME_AS_HELD: Final = _value_on_day("same_as")
 _BRANCH_OF_HELD: Final = _value_on_day("branch_of")
 
 
-async def merged_records_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> list[UUID]:
+@across_partners("registers")
+async def merged_records_at(tx: Tx, organisation_id: UUID, day: datetime) -> list[UUID]:
     """The records for which this one answered on a day: of numbers that were ever said to be its own."""
     rows = await tx.fetch(
         f"""
@@ -164,7 +167,8 @@ async def merged_records_at(tx: Tx, _: Scope, organisation_id: UUID, day: dateti
     return [row["id"] for row in rows]
 
 
-async def had_branches_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime) -> bool:
+@across_partners("registers")
+async def had_branches_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool:
     """Whether a body was a branch of this one on a day."""
     return bool(
         await tx.fetchval(
@@ -187,7 +191,7 @@ async def had_branches_at(tx: Tx, _: Scope, organisation_id: UUID, day: datetime
     )
 
 
-async def branding_at(tx: Tx, _: Scope, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
+async def branding_at(tx: Tx, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
     """What an organisation had said of itself, with those of its images that are kept; None: nothing."""
     row = await tx.fetchrow(
         """
@@ -212,14 +216,14 @@ class NotificationProgress:
     done: bool
 
 
-async def start_notification(tx: Tx, _: AllPartners, load_id: UUID) -> None:
+async def start_notification(tx: Tx, load_id: UUID) -> None:
     """From here on the followers of what the load changed are to be told."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
     )
 
 
-async def lock_notification(tx: Tx, _: AllPartners, load_id: UUID) -> NotificationProgress | None:
+async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | None:
     """How far it is, held until the transaction ends; None where nothing was begun."""
     row = await tx.fetchrow(
         "select last_notified_id, completed_at from organisation_change_notification "
@@ -229,7 +233,7 @@ async def lock_notification(tx: Tx, _: AllPartners, load_id: UUID) -> Notificati
     return NotificationProgress(row["last_notified_id"], row["completed_at"] is not None) if row else None
 
 
-async def advance_notification(tx: Tx, _: AllPartners, load_id: UUID, last_notified_id: UUID | None) -> None:
+async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | None) -> None:
     """The followers of organisations up to this one were told; None: all were."""
     await tx.execute(
         """
@@ -243,9 +247,8 @@ async def advance_notification(tx: Tx, _: AllPartners, load_id: UUID, last_notif
     )
 
 
-async def records_changed_by_load(
-    tx: Tx, _: AllPartners, load_id: UUID, after: UUID | None, limit: int
-) -> list[tuple[UUID, UUID]]:
+@across_partners("registers")
+async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, limit: int) -> list[tuple[UUID, UUID]]:
     """Records that a load changed, after one, by id: (record, the one that answers for it).
 
     Of several records of one body only the one with the least id is among them.
@@ -266,7 +269,8 @@ async def records_changed_by_load(
     return [(row["organisation_id"], row["principal"]) for row in rows]
 
 
-async def records_already_notified(tx: Tx, _: AllPartners, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
+@across_partners("registers")
+async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
     """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
     rows = await tx.fetch(
         """
@@ -283,7 +287,8 @@ async def records_already_notified(tx: Tx, _: AllPartners, load_id: UUID, record
     return {row["id"] for row in rows}
 
 
-async def list_former_names(tx: Tx, _: AllPartners, organisation_id: UUID) -> list[FormerName]:
+@across_partners("registers")
+async def list_former_names(tx: Tx, organisation_id: UUID) -> list[FormerName]:
     """Names that an organisation had by loads that stand, the newest first."""
     rows = await tx.fetch(
         """

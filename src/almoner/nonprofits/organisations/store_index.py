@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 SEARCH_COLUMNS: Final = """
     id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids, name, other,
@@ -39,7 +40,8 @@ class ReindexBatch:
     repaired: int
 
 
-async def repair_index_batch(tx: Tx, _: AllPartners, after: UUID, limit: int) -> ReindexBatch:
+@across_partners("registers")
+async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
     """Make what search reads of some bodies what they are. Changes of them wait meanwhile."""
     row = await tx.fetchrow(
         f"""
@@ -60,7 +62,8 @@ async def repair_index_batch(tx: Tx, _: AllPartners, after: UUID, limit: int) ->
     return ReindexBatch(row["last"], row["bodies"], row["mended"])
 
 
-async def recount_words(tx: Tx, _: AllPartners) -> int:
+@across_partners("registers")
+async def recount_words(tx: Tx) -> int:
     """Count every word anew; how many were counted wrong. Loads wait meanwhile, searches do not."""
     await tx.execute("select from registry order by id for no key update")
     await tx.execute("lock table organisation_search_term in share row exclusive mode")
@@ -85,6 +88,6 @@ async def recount_words(tx: Tx, _: AllPartners) -> int:
     )
 
 
-async def warm_cache(tx: Tx, _: AllPartners) -> int:
+async def warm_cache(tx: Tx) -> int:
     """Have the server read what search reads, so that no question waits for its disk; the bytes, 0 where it cannot."""
     return int(await tx.fetchval("select prewarm_search()"))

@@ -6,7 +6,7 @@ from typing import Final
 
 from almoner.nonprofits.organisations.domain import Namesake, Organisation
 from almoner.nonprofits.organisations.store_search import LEXEMES
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COUNTED: Final = 100
 _READ: Final = 2_000
@@ -71,7 +71,7 @@ class NameSearch:
     near_keys: Sequence[str]
 
 
-async def count_namesakes(tx: Tx, _: AllPartners, organisation: Organisation) -> int:
+async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
     """How many other active bodies of its register have a name of the same words, counted up to 100."""
     return int(
         await tx.fetchval(
@@ -89,7 +89,7 @@ async def count_namesakes(tx: Tx, _: AllPartners, organisation: Organisation) ->
     )
 
 
-async def list_namesakes(tx: Tx, _: AllPartners, organisation: Organisation, asked: NameSearch) -> list[Namesake]:
+async def list_namesakes(tx: Tx, organisation: Organisation, asked: NameSearch) -> list[Namesake]:
     """Other active bodies of its register that a name may mean, those with its first line first.
 
     Those with the first line of this one, of a large family those that share most words beyond it and most of the

@@ -22,7 +22,7 @@ from almoner.nonprofits.organisations.spelling import (
     WordSuggestions,
 )
 from almoner.nonprofits.organisations.store import Scope, visible_partner_id
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 
 MAX_COUNTED: Final = 10_000
@@ -303,9 +303,7 @@ def _candidate(row: Record) -> SearchCandidate:
     )
 
 
-async def suggest_words(
-    tx: Tx, _: AllPartners, words: Sequence[str], started: str | None, suspected: Sequence[str]
-) -> WordSuggestions:
+async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, suspected: Sequence[str]) -> WordSuggestions:
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
         f"""
@@ -338,9 +336,7 @@ async def suggest_words(
     )
 
 
-async def similar_words(
-    tx: Tx, _: AllPartners, near: Sequence[str], far: Mapping[str, Sequence[str]]
-) -> dict[str, list[WordCount]]:
+async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[str]]) -> dict[str, list[WordCount]]:
     """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too.
 
     ``far`` has with each word what else may be left of the one that is meant.
@@ -380,7 +376,7 @@ async def similar_words(
     return found
 
 
-async def word_counts(tx: Tx, _: AllPartners, words: Sequence[str]) -> dict[str, int]:
+async def word_counts(tx: Tx, words: Sequence[str]) -> dict[str, int]:
     """Those of the words that are known, with how often they occur."""
     rows = await tx.fetch(
         "select word, n from organisation_search_term where word = any($1::text[]) and n > 0", list(words)

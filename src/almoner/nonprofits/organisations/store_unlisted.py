@@ -7,7 +7,8 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 
 from almoner.nonprofits.organisations.domain import UnlistedOrganisation, normalise_search_text
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 
 async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
@@ -43,13 +44,15 @@ async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
     )
 
 
-async def is_unpublished(tx: Tx, _: AllPartners, organisation_id: UUID) -> bool:
+@across_partners("registers")
+async def is_unpublished(tx: Tx, organisation_id: UUID) -> bool:
     """Whether one partner sees it alone."""
     own = await tx.fetchval("select partner_id is not null from organisation where id = $1", organisation_id)
     return bool(own)
 
 
-async def publish(tx: Tx, _: AllPartners, organisation_id: UUID, websites: Sequence[str]) -> bool:
+@across_partners("registers")
+async def publish(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
     """Have everybody see it, with these websites; False when another of its number is published.
 
     The transaction is over where two of a number are published at once: the index lets one through.

@@ -33,7 +33,7 @@ from almoner.nonprofits.registers.rollback import roll_back_load as roll_back_lo
 from almoner.nonprofits.registers.store import LoadedPart
 from almoner.nonprofits.registers.store_merge import FEW_ROWS
 from almoner.nonprofits.registries.domain import Registry
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
 
 _KEPT_QUARANTINE: Final = 50_000
@@ -63,8 +63,8 @@ async def import_files(
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
-        await store.upsert_source(tx, ALL_PARTNERS, registry.id, source)
-        standing = await store.dates_of_loaded_files(tx, ALL_PARTNERS, source.code, [one.facts.sha256 for one in found])
+        await store.upsert_source(tx, registry.id, source)
+        standing = await store.dates_of_loaded_files(tx, source.code, [one.facts.sha256 for one in found])
     fresh = found if force else [one for one in found if _is_new(one, standing, as_of)]
     if not fresh:
         return await _unchanged_load(db, source, registry, found)
@@ -73,17 +73,17 @@ async def import_files(
     _check_data_date(db, day)
     reading_id, pace = await reading.read_files(db, source, fresh, day, report)
     async with db.write() as tx:
-        await store.lock_registry(tx, ALL_PARTNERS, registry.id)
-        if not await store_staging.lock_reading(tx, ALL_PARTNERS, reading_id):
+        await store.lock_registry(tx, registry.id)
+        if not await store_staging.lock_reading(tx, reading_id):
             raise ImportInProgress(source.code)
         load = await _ImportRun(tx, source, registry, reading_id, fresh, day, pace, few).finish(force=force)
-        await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
+        await store_staging.end_reading(tx, reading_id)
         if record is not None:
             await record(tx, load)
     if load.status == "quarantined":
         raise LoadQuarantined(load)
     async with db.write() as tx:
-        await store_merge.optimise_search(tx, ALL_PARTNERS, load)
+        await store_merge.optimise_search(tx, load)
     return load
 
 
@@ -118,7 +118,7 @@ async def _unchanged_load(
     db: Database, source: RegisterSource, registry: Registry, found: Sequence[ImportFile]
 ) -> Load:
     async with db.read() as tx:
-        newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
+        newest = await store.find_newest_load(tx, source.code)
         assert newest is not None  # a standing file came with one
         given = tuple(one.facts for one in found)
         return Load(
@@ -143,24 +143,22 @@ class _ImportRun:
         """Judge it, and merge it or keep why not."""
         tx, reading_id = self.tx, self.reading_id
         self.pace.report_merge_steps(0, 1)
-        read = await store_staging.list_read_files(tx, ALL_PARTNERS, reading_id)
-        await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id, few=_count_staged(read) <= self.few)
+        read = await store_staging.list_read_files(tx, reading_id)
+        await store_staging.prepare_merge(tx, reading_id, few=_count_staged(read) <= self.few)
         again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
-        standing = await store.list_loaded_parts(tx, ALL_PARTNERS, self.source.code)
+        standing = await store.list_loaded_parts(tx, self.source.code)
         strays = await self._strays(parts, standing, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in standing}
-        bad = await store_staging.count_rejected_rows(tx, ALL_PARTNERS, reading_id)
+        bad = await store_staging.count_rejected_rows(tx, reading_id)
         await store_staging.retain_rejected_numbers(
-            tx, ALL_PARTNERS, reading_id, self.source.code, lists=self.source.lists_organisations
+            tx, reading_id, self.source.code, lists=self.source.lists_organisations
         )
         covered = [part for part in standing if part in parts]
-        await store_staging.retain_missing_numbers(
-            tx, ALL_PARTNERS, reading_id, self.source.code, covered, doubtful=not force
-        )
+        await store_staging.retain_missing_numbers(tx, reading_id, self.source.code, covered, doubtful=not force)
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, standing, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = Load(
@@ -180,15 +178,15 @@ class _ImportRun:
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
             unreadable_values=_unreadable_columns(read),
-            notes=await store_staging.list_reader_notes(tx, ALL_PARTNERS, reading_id),
-            carried_over=0 if refused else await store_staging.count_retained_numbers(tx, ALL_PARTNERS),
+            notes=await store_staging.list_reader_notes(tx, reading_id),
+            carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
         )
         if refused:
             await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
         else:
             load = await self._merge(load, parts, standing)
-        stored = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, reading_id, _KEPT_QUARANTINE)
-        await store.insert_load(tx, ALL_PARTNERS, self.registry.id, load, stored, {} if refused else parts)
+        stored = await store_staging.list_rejected_rows(tx, reading_id, _KEPT_QUARANTINE)
+        await store.insert_load(tx, self.registry.id, load, stored, {} if refused else parts)
         return load
 
     async def _merge(self, load: Load, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart]) -> Load:
@@ -200,7 +198,7 @@ class _ImportRun:
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
         if self.source.repeats_numbers:
             return {}
-        return await store_staging.reject_repeated_numbers(self.tx, ALL_PARTNERS, self.reading_id)
+        return await store_staging.reject_repeated_numbers(self.tx, self.reading_id)
 
     async def _strays(
         self, parts: Mapping[str, FillCounts], standing: Mapping[str, LoadedPart], rows: int
@@ -215,7 +213,7 @@ class _ImportRun:
             if parts[part]["rows"] <= rows * load_checks.MAX_REJECTED_SHARE
         ]
         return frozenset(few) - await store_staging.parts_with_known_numbers(
-            self.tx, ALL_PARTNERS, self.reading_id, self.source.code, few
+            self.tx, self.reading_id, self.source.code, few
         )
 
     async def _left_out(self, parts: Mapping[str, FillCounts]) -> set[str]:
@@ -225,7 +223,7 @@ class _ImportRun:
         """
         left: set[str] = set()
         names = {one.facts.name for one in self.found}
-        for name, of_file in await store.list_parts_of_files(self.tx, ALL_PARTNERS, self.source.code):
+        for name, of_file in await store.list_parts_of_files(self.tx, self.source.code):
             there = of_file & parts.keys()
             if there and (name in names or 2 * len(there) > len(of_file)):
                 left |= of_file - there
@@ -243,12 +241,10 @@ class _ImportRun:
         missing: list[str] = []
         if covered and covered.keys() == standing.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
-            if not await store_staging.contains_any_number(tx, ALL_PARTNERS, self.reading_id, probes):
-                missing = await store.list_existing_numbers(tx, ALL_PARTNERS, source.code, probes)
-        numbers, gone = await store_staging.count_missing_numbers(
-            tx, ALL_PARTNERS, self.reading_id, source.code, list(covered)
-        )
-        first = await store_staging.list_rejected_rows(tx, ALL_PARTNERS, self.reading_id, 1)
+            if not await store_staging.contains_any_number(tx, self.reading_id, probes):
+                missing = await store.list_existing_numbers(tx, source.code, probes)
+        numbers, gone = await store_staging.count_missing_numbers(tx, self.reading_id, source.code, list(covered))
+        first = await store_staging.list_rejected_rows(tx, self.reading_id, 1)
         return LoadSummary(
             refused=tuple(one.refused for one in read if one.refused),
             rows=sum(fills["rows"] for fills in parts.values()),
@@ -312,4 +308,4 @@ def _sum_fills(by_file: Mapping[int, Mapping[str, FillCounts]]) -> dict[str, Fil
 async def list_loads(db: Database, limit: int = 50) -> list[Load]:
     """The newest loads, newest first."""
     async with db.read() as tx:
-        return await store.list_loads(tx, ALL_PARTNERS, limit)
+        return await store.list_loads(tx, limit)

@@ -16,7 +16,7 @@ from almoner.nonprofits.registers.domain import QUARANTINED, ImportRefused, Load
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
@@ -66,8 +66,8 @@ async def refresh_source(parts: RegisterRefreshContext, work: JobContext, job: J
     if planned is None:
         return JobDone()  # the schedule no longer names it
     async with work.db.read() as tx:
-        before = await store_refresh.find_refresh_status(tx, ALL_PARTNERS, source) or RefreshStatus(None)
-        last = await store_refresh.fetched_files_of_load(tx, ALL_PARTNERS, before.load_id) if before.load_id else []
+        before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
+        last = await store_refresh.fetched_files_of_load(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(parts, work.db, planned)
@@ -94,7 +94,7 @@ async def _load(
     parts: RegisterRefreshContext, db: Database, planned: Refresh, before: RefreshStatus, fetched: Sequence[FetchedFile]
 ) -> None:
     async def record(tx: Tx, load: Load) -> None:
-        await store_refresh.insert_fetched_files(tx, ALL_PARTNERS, load.id, fetched)
+        await store_refresh.insert_fetched_files(tx, load.id, fetched)
         action = "register.put_aside" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}
         await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.source, details=data_of)
@@ -141,7 +141,7 @@ async def _record_attempt(
     again: timedelta | None = None,
 ) -> None:
     async with db.write() as tx:
-        await store_refresh.record_refresh_attempt(tx, ALL_PARTNERS, source, standing, reason, again)
+        await store_refresh.record_refresh_attempt(tx, source, standing, reason, again)
     parts.telemetry.log(
         "register_refresh",
         db.deployment.clock.real_now(),
@@ -165,13 +165,13 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
 
 
 async def _next_due_at(parts: RegisterRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, ALL_PARTNERS, parts.plan)
+    return await store_refresh.next_due_at(tx, parts.plan)
 
 
 async def _enqueue(parts: RegisterRefreshContext, tx: Tx) -> int:
     """Have a worker refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
-    await store_refresh.sync_schedule(tx, ALL_PARTNERS, parts.plan)
-    due = await store_refresh.claim_due_sources(tx, ALL_PARTNERS)
+    await store_refresh.sync_schedule(tx, parts.plan)
+    due = await store_refresh.claim_due_sources(tx)
     await queue.enqueue_jobs(tx, [REFRESH.new(RefreshSource(one), lane=_LANE, unique=one) for one in due])
     return 0
 

@@ -14,7 +14,7 @@ from almoner.nonprofits.registers.reading import ProgressReporter
 from almoner.nonprofits.registers.store_merge import MergeCounts, MergeRun
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 RecordAudit = Callable[[Tx, Load], Awaitable[None]]
 """Says who loaded it, in the transaction that does; also when it is put into quarantine."""
@@ -61,30 +61,30 @@ async def merge_load(
     """
     staged = store_staging.staging_table_name(reading_id)
     if source.repeats_numbers:
-        staged = await store_merge.group_repeated_rows(tx, ALL_PARTNERS, reading_id)
-    compared = load.rows <= few or await store_merge.has_entries(tx, ALL_PARTNERS, source.code)
+        staged = await store_merge.group_repeated_rows(tx, reading_id)
+    compared = load.rows <= few or await store_merge.has_entries(tx, source.code)
     if compared:
         day = load.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
-            tx, ALL_PARTNERS, source.code, staged, list(parts), others, source.ignored_columns, day, few
+            tx, source.code, staged, list(parts), others, source.ignored_columns, day, few
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     pace.report_merge_steps(1, _STEPS)
     doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= few)
     if compared:
-        await store_merge.end_entries(tx, ALL_PARTNERS, doing)
-    inserted = await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
+        await store_merge.end_entries(tx, doing)
+    inserted = await store_merge.insert_entries(tx, doing)
     pace.report_merge_steps(2, _STEPS)
     if source.lists_organisations:
         await merge_organisations(tx, doing, compared=compared)
     pace.report_merge_steps(3, _STEPS)
-    reported = await store_staging.list_links(tx, ALL_PARTNERS, reading_id)
+    reported = await store_staging.list_links(tx, reading_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
     relinked = await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
-    await store.upsert_parts(tx, ALL_PARTNERS, load, parts)
-    await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
+    await store.upsert_parts(tx, load, parts)
+    await store.update_source_dates(tx, source.code, registry_id)
     scope = await scope_of_load(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load.id, load.data_as_of, scope, relinked)
     pace.report_merge_steps(4, _STEPS)
@@ -104,14 +104,14 @@ async def scope_of_load(tx: Tx, doing: MergeRun, parts: Collection[str]) -> Load
     """What a merge that was done bears on."""
     if not doing.few:
         return LoadScope(doing.registry_id, doing.source, parts, None)
-    numbers, left_groups = await store_merge.list_changed_numbers(tx, ALL_PARTNERS)
+    numbers, left_groups = await store_merge.list_changed_numbers(tx)
     return LoadScope(doing.registry_id, doing.source, parts, numbers, left_groups)
 
 
 async def merge_organisations(tx: Tx, doing: MergeRun, *, compared: bool) -> None:
     """Organisations follow from the entries that differ. ``compared``: with any of before."""
-    await store_merge.insert_organisation_changes(tx, ALL_PARTNERS, doing)
-    await store_merge.update_organisations(tx, ALL_PARTNERS, doing)
-    await store_merge.insert_organisations(tx, ALL_PARTNERS, doing)
+    await store_merge.insert_organisation_changes(tx, doing)
+    await store_merge.update_organisations(tx, doing)
+    await store_merge.insert_organisations(tx, doing)
     if compared:
-        await store_merge.retire_organisations(tx, ALL_PARTNERS, doing)
+        await store_merge.retire_organisations(tx, doing)

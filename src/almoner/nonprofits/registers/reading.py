@@ -26,7 +26,7 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registers.files import ImportFile, OpenFile
 from almoner.nonprofits.registers.ports import RegisterSource, SourceRow
 from almoner.nonprofits.registries.domain import parse_number_key
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 ReportProgress = Callable[[ImportProgress], None]
@@ -82,9 +82,7 @@ async def read_files(
     hashes = [*(one.facts.sha256 for one in found), day.isoformat().encode()]
     async with db.write() as tx:
         if (
-            started := await store_staging.begin_reading(
-                tx, ALL_PARTNERS, source.code, hashes, joined=source.reads_files_together
-            )
+            started := await store_staging.begin_reading(tx, source.code, hashes, joined=source.reads_files_together)
         ) is None:
             raise ImportInProgress(source.code)
     reading_id, done = started
@@ -95,7 +93,7 @@ async def read_files(
     for place, together in _read_units(source, found):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.lock_reading(tx, ALL_PARTNERS, reading_id):
+                if not await store_staging.lock_reading(tx, reading_id):
                     raise ImportInProgress(source.code)
                 await _ReadUnit(tx, source, together, place, day, pace, before).read(reading_id)
         before += sum(one.facts.bytes for one in together)
@@ -140,9 +138,7 @@ class _ReadUnit:
         refused = None
         try:
             async with self.tx.savepoint():
-                await store_staging.copy_staging_rows(
-                    self.tx, ALL_PARTNERS, reading_id, _iterate_in_thread(self._records())
-                )
+                await store_staging.copy_staging_rows(self.tx, reading_id, _iterate_in_thread(self._records()))
         except ImportRefused as error:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
@@ -151,7 +147,7 @@ class _ReadUnit:
         read = FileReadResult(
             self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
         )
-        await store_staging.insert_read_file(self.tx, ALL_PARTNERS, reading_id, read)
+        await store_staging.insert_read_file(self.tx, reading_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
         """One record for each row that is kept."""

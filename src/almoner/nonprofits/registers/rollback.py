@@ -10,7 +10,7 @@ from almoner.nonprofits.registers.merging import RecordAudit, registry_of_source
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.nonprofits.registers.reading import ImportInProgress
 from almoner.nonprofits.registers.store_merge import FEW_ROWS, MergeRun
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 
 _AT_ONCE: Final = 5_000
 
@@ -23,8 +23,8 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
     """
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
-        await store.lock_registry(tx, ALL_PARTNERS, registry.id)
-        newest = await store.find_newest_load(tx, ALL_PARTNERS, source.code)
+        await store.lock_registry(tx, registry.id)
+        newest = await store.find_newest_load(tx, source.code)
         if newest is None:
             raise ImportRefused(f"nothing of {source.code} is loaded: there is nothing to take back")
         if newest.rolls_back is not None:
@@ -35,27 +35,27 @@ async def roll_back_load(db: Database, source: RegisterSource, record: RecordAud
         if record is not None:
             await record(tx, made)
     async with db.write() as tx:
-        await store_merge.optimise_search(tx, ALL_PARTNERS, made)
+        await store_merge.optimise_search(tx, made)
     return made
 
 
 async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load) -> Load:
     load_id = tx.new_id()
-    if (started := await store_staging.begin_reading(tx, ALL_PARTNERS, source.code, [load_id.bytes])) is None:
+    if (started := await store_staging.begin_reading(tx, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
     reading_id, _ = started
     total = await _stage(tx, source, reading_id, newest)
-    await store_staging.prepare_merge(tx, ALL_PARTNERS, reading_id, few=total <= FEW_ROWS)
+    await store_staging.prepare_merge(tx, reading_id, few=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(reading_id)
-    rows, counts = await store_merge.compare_reverted_rows(tx, ALL_PARTNERS, source.code, staged, newest.id)
-    await store_diff.mark_load_rolled_back(tx, ALL_PARTNERS, newest.id)
-    parts = await store_diff.restore_previous_parts(tx, ALL_PARTNERS, source.code, newest.id)
-    standing = await store.list_loaded_parts(tx, ALL_PARTNERS, source.code)
+    rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
+    await store_diff.mark_load_rolled_back(tx, newest.id)
+    parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
+    standing = await store.list_loaded_parts(tx, source.code)
     doing = MergeRun(
         source.code, registry_id, load_id, newest.data_as_of, rows, counts.total <= FEW_ROWS, restores=True
     )
-    await store_merge.end_entries(tx, ALL_PARTNERS, doing)
-    await store_merge.insert_entries(tx, ALL_PARTNERS, doing)
+    await store_merge.end_entries(tx, doing)
+    await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, compared=True)
     made = Load(
@@ -74,22 +74,22 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Load)
         moved=counts.moved,
         rolls_back=newest.id,
     )
-    await store.insert_load(tx, ALL_PARTNERS, registry_id, made, [], {})
-    await store.update_source_dates(tx, ALL_PARTNERS, source.code, registry_id)
+    await store.insert_load(tx, registry_id, made, [], {})
+    await store.update_source_dates(tx, source.code, registry_id)
     relinked = await merges.revert_links_of_load(tx, newest.id, load_id)
     scope = await merging.scope_of_load(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
-    await store_staging.end_reading(tx, ALL_PARTNERS, reading_id)
+    await store_staging.end_reading(tx, reading_id)
     return made
 
 
 async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: Load) -> int:
     """The versions that the load ended, as if a file held them; how many they are."""
-    total = await store_diff.collect_ended_entries(tx, ALL_PARTNERS, newest.id)
+    total = await store_diff.collect_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):
-        ended = await store_diff.list_ended_entries(tx, ALL_PARTNERS, after, after + _AT_ONCE)
+        ended = await store_diff.list_ended_entries(tx, after, after + _AT_ONCE)
         rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
-        await store_staging.copy_staging_rows(tx, ALL_PARTNERS, reading_id, rows)
+        await store_staging.copy_staging_rows(tx, reading_id, rows)
     return total
 
 

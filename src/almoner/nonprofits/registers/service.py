@@ -6,19 +6,19 @@ from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
 from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference, SourceStatus
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
 
 
 async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
     """Keep where the files of a load were fetched from, in the transaction that loads them."""
-    await store_refresh.insert_fetched_files(tx, ALL_PARTNERS, load_id, fetched)
+    await store_refresh.insert_fetched_files(tx, load_id, fetched)
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How old the data of each source is, and what became of its loads."""
-    ages, loads = await store_refresh.query_metrics(tx, ALL_PARTNERS)
+    ages, loads = await store_refresh.query_metrics(tx)
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():
@@ -27,44 +27,44 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 async def list_sources(tx: Tx) -> list[SourceStatus]:
     """How each source that was ever loaded stands."""
-    return await store.list_sources(tx, ALL_PARTNERS)
+    return await store.list_sources(tx)
 
 
 async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     """The sources whose readers were never run on a real file."""
-    return await store.list_unverified_sources(tx, ALL_PARTNERS)
+    return await store.list_unverified_sources(tx)
 
 
 async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
     """The facts of a source that move without the body having changed, as its reader or mapping said."""
-    return await store.ignored_columns_of(tx, ALL_PARTNERS, source)
+    return await store.ignored_columns_of(tx, source)
 
 
 async def list_loads(tx: Tx, limit: int) -> list[Load]:
     """The newest loads, newest first."""
-    return await store.list_loads(tx, ALL_PARTNERS, limit)
+    return await store.list_loads(tx, limit)
 
 
 async def find_load(tx: Tx, load_id: UUID) -> Load | None:
     """A load by its id, quarantined or not."""
-    return await store.find_load(tx, ALL_PARTNERS, load_id)
+    return await store.find_load(tx, load_id)
 
 
 async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
     """(file, line, reason, content) of the first rows of a load that were rejected."""
-    return await store.list_rejected_rows(tx, ALL_PARTNERS, load_id, limit)
+    return await store.list_rejected_rows(tx, load_id, limit)
 
 
 async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Load:
     """A load by its id, or the one whose data hold on a day. Raises ImportRefused."""
     if isinstance(named, UUID):
-        found = await store.find_load(tx, ALL_PARTNERS, named)
+        found = await store.find_load(tx, named)
         if found is None or found.status == "quarantined":
             raise ImportRefused("there is no such load: `almoner registers list` shows their ids")
         return found
     if source is None:
         raise ImportRefused("say with --source of which source the days are")
-    if (found := await store.find_newest_load(tx, ALL_PARTNERS, source, named)) is None:
+    if (found := await store.find_newest_load(tx, source, named)) is None:
         raise ImportRefused(
             f"nothing of {source} is of {named:%Y-%m-%d} or before: `almoner registers list` shows what is"
         )
@@ -77,7 +77,7 @@ async def compare_loads(
     """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
     if old.source != new.source:
         raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")
-    counted = await store_diff.count_differences(tx, ALL_PARTNERS, old.source, old.id, new.id, ignored)
+    counted = await store_diff.count_differences(tx, old.source, old.id, new.id, ignored)
     if not rows:
         return counted, []
-    return counted, await store_diff.list_differences(tx, ALL_PARTNERS, old.source, old.id, new.id, ignored, rows)
+    return counted, await store_diff.list_differences(tx, old.source, old.id, new.id, ignored, rows)

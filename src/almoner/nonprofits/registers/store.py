@@ -9,7 +9,8 @@ from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import FillCounts, Load, LoadedFile, RejectedRow, SourceStatus
 from almoner.nonprofits.registers.ports import RegisterSource
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,12 @@ class LoadedPart:
     filled_counts: FillCounts
 
 
-async def lock_registry(tx: Tx, _: AllPartners, registry_id: UUID) -> None:
+async def lock_registry(tx: Tx, registry_id: UUID) -> None:
     """One merge of a registry at a time."""
     await tx.execute("select from registry where id = $1 for no key update", registry_id)
 
 
-async def upsert_source(tx: Tx, _: AllPartners, registry_id: UUID, source: RegisterSource) -> None:
+async def upsert_source(tx: Tx, registry_id: UUID, source: RegisterSource) -> None:
     """Enter a source that is loaded for the first time, and what its reader says of it."""
     await tx.execute(
         """
@@ -44,17 +45,17 @@ async def upsert_source(tx: Tx, _: AllPartners, registry_id: UUID, source: Regis
     )
 
 
-async def ignored_columns_of(tx: Tx, _: AllPartners, source: str) -> list[str]:
+async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
     """The facts that its reader ignored when the source was last loaded."""
     return list(await tx.fetchval("select ignored_columns from register_source where code = $1", source) or ())
 
 
-async def list_unverified_sources(tx: Tx, _: AllPartners) -> frozenset[str]:
+async def list_unverified_sources(tx: Tx) -> frozenset[str]:
     """The sources whose readers were never run on a real file."""
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
-async def list_loaded_parts(tx: Tx, _: AllPartners, source: str) -> dict[str, LoadedPart]:
+async def list_loaded_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
     """What is loaded of a source, by part."""
     rows = await tx.fetch(
         """
@@ -67,7 +68,7 @@ async def list_loaded_parts(tx: Tx, _: AllPartners, source: str) -> dict[str, Lo
     return {row["part"]: LoadedPart(row["load_id"], row["data_as_of"], row["filled_counts"]) for row in rows}
 
 
-async def dates_of_loaded_files(tx: Tx, _: AllPartners, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
+async def dates_of_loaded_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
     """Those of the files that are what is loaded now, and of which day: no part of theirs was loaded again since.
 
     One that gave no rows of its own (a table of an extract) stands with its load.
@@ -87,7 +88,7 @@ async def dates_of_loaded_files(tx: Tx, _: AllPartners, source: str, hashes: Seq
     return {row["sha256"]: row["data_as_of"] for row in rows}
 
 
-async def list_parts_of_files(tx: Tx, _: AllPartners, source: str) -> list[tuple[str, set[str]]]:
+async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]:
     """(name, parts) of each file that stands."""
     rows = await tx.fetch(
         """
@@ -99,7 +100,7 @@ async def list_parts_of_files(tx: Tx, _: AllPartners, source: str) -> list[tuple
     return [(row["name"], set(row["parts"])) for row in rows]
 
 
-async def list_existing_numbers(tx: Tx, _: AllPartners, source: str, keys: Iterable[str]) -> list[str]:
+async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> list[str]:
     """Those of the numbers of which the source says something now."""
     rows = await tx.fetch(
         """
@@ -112,7 +113,7 @@ async def list_existing_numbers(tx: Tx, _: AllPartners, source: str, keys: Itera
 
 
 async def insert_load(
-    tx: Tx, _: AllPartners, registry_id: UUID, load: Load, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
+    tx: Tx, registry_id: UUID, load: Load, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
 ) -> None:
     """Where a load came from and what it changed. ``parts``: what it brought of each; none of a quarantined one."""
     await tx.execute(
@@ -164,7 +165,7 @@ async def insert_load(
     )
 
 
-async def upsert_parts(tx: Tx, _: AllPartners, load: Load, parts: Mapping[str, FillCounts]) -> None:
+async def upsert_parts(tx: Tx, load: Load, parts: Mapping[str, FillCounts]) -> None:
     """Say which load each part is of now."""
     await tx.execute(
         """
@@ -181,7 +182,7 @@ async def upsert_parts(tx: Tx, _: AllPartners, load: Load, parts: Mapping[str, F
     )
 
 
-async def update_source_dates(tx: Tx, _: AllPartners, source: str, registry_id: UUID) -> None:
+async def update_source_dates(tx: Tx, source: str, registry_id: UUID) -> None:
     """Date a source by its newest part, and its registry by the newest source that lists its bodies (settled 4)."""
     await tx.execute(
         """
@@ -211,19 +212,19 @@ _LOADS = """
 """
 
 
-async def list_loads(tx: Tx, _: AllPartners, limit: int) -> list[Load]:
+async def list_loads(tx: Tx, limit: int) -> list[Load]:
     """The newest loads with their files."""
     chosen = "select * from register_load order by id desc limit $1"
     return _loads(await tx.fetch(_LOADS.format(chosen=chosen), limit))
 
 
-async def find_load(tx: Tx, _: AllPartners, load_id: UUID) -> Load | None:
+async def find_load(tx: Tx, load_id: UUID) -> Load | None:
     """One load."""
     loads = _loads(await tx.fetch(_LOADS.format(chosen="select * from register_load where id = $1"), load_id))
     return loads[0] if loads else None
 
 
-async def find_newest_load(tx: Tx, _: AllPartners, source: str, until: datetime | None = None) -> Load | None:
+async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> Load | None:
     """The newest load of a source that was not taken back, of data of a day or before."""
     chosen = """
         select * from register_load
@@ -276,7 +277,7 @@ def _load(rows: Sequence[Record]) -> Load:
     )
 
 
-async def list_rejected_rows(tx: Tx, _: AllPartners, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
+async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
     """(file, line, reason, content) of the first rows of a load that were rejected."""
     rows = await tx.fetch(
         "select file_name, line, reason, content from register_quarantine where load_id = $1 order by id limit $2",
@@ -286,7 +287,8 @@ async def list_rejected_rows(tx: Tx, _: AllPartners, load_id: UUID, limit: int) 
     return [(row["file_name"], row["line"], row["reason"], row["content"]) for row in rows]
 
 
-async def list_sources(tx: Tx, _: AllPartners) -> list[SourceStatus]:
+@across_partners("registers")
+async def list_sources(tx: Tx) -> list[SourceStatus]:
     """How each source stands, by registry and name."""
     rows = await tx.fetch(
         """

@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.registers.domain import LoadDifference, NumberDifference
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 # As things stood after a load: what it or one before it brought, and it and those before it did not end.
 _STOOD = "load_id <= {0} and (ended_by is null or ended_by > {0})"
@@ -39,9 +39,7 @@ _DIFFERENT = f"""
 """
 
 
-async def count_differences(
-    tx: Tx, _: AllPartners, source: str, old: UUID, new: UUID, ignored: Iterable[str]
-) -> LoadDifference:
+async def count_differences(tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str]) -> LoadDifference:
     """What differs between two loads of a source, counted."""
     rows = await tx.fetch(
         f"""
@@ -82,7 +80,7 @@ async def count_differences(
 
 
 async def list_differences(
-    tx: Tx, _: AllPartners, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
+    tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
 ) -> list[NumberDifference]:
     """The numbers that differ, those that came and went first."""
     rows = await tx.fetch(
@@ -105,7 +103,7 @@ async def list_differences(
     ]
 
 
-async def collect_ended_entries(tx: Tx, _: AllPartners, load_id: UUID) -> int:
+async def collect_ended_entries(tx: Tx, load_id: UUID) -> int:
     """Find the versions that a load ended; how many they are."""
     done = await tx.execute(
         """
@@ -118,7 +116,7 @@ async def collect_ended_entries(tx: Tx, _: AllPartners, load_id: UUID) -> int:
     return int(done.split()[-1])
 
 
-async def list_ended_entries(tx: Tx, _: AllPartners, after: int, until: int) -> list[Record]:
+async def list_ended_entries(tx: Tx, after: int, until: int) -> list[Record]:
     """Some of the versions found: number_key, part, record."""
     return await tx.fetch(
         """
@@ -130,7 +128,7 @@ async def list_ended_entries(tx: Tx, _: AllPartners, after: int, until: int) -> 
     )
 
 
-async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: UUID) -> list[str]:
+async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str]:
     """The parts of a load are again what an earlier load brought of them, which are told, or not loaded at all."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
     restored = await tx.fetch(
@@ -149,6 +147,6 @@ async def restore_previous_parts(tx: Tx, _: AllPartners, source: str, load_id: U
     return [row["part"] for row in restored]
 
 
-async def mark_load_rolled_back(tx: Tx, _: AllPartners, load_id: UUID) -> None:
+async def mark_load_rolled_back(tx: Tx, load_id: UUID) -> None:
     """The load counts no longer."""
     await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)

@@ -14,7 +14,7 @@ from almoner.nonprofits.registers.domain import Load
 from almoner.nonprofits.registers.records import ORGANISATION_COLUMNS
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.nonprofits.registers.store_staging import staging_table_name
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 LONGEST_FORMER_NAMES: Final = 1_000
 FEW_ROWS: Final = 50_000
@@ -87,7 +87,7 @@ class MergeCounts:
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
-async def group_repeated_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> str:
+async def group_repeated_rows(tx: Tx, reading_id: UUID) -> str:
     """All rows of a number as one record; the table that holds them."""
     await tx.execute(
         f"""
@@ -101,7 +101,7 @@ async def group_repeated_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> str:
     return "register_gathered"
 
 
-async def has_entries(tx: Tx, _: AllPartners, source: str) -> bool:
+async def has_entries(tx: Tx, source: str) -> bool:
     """Whether anything of the source stands."""
     return bool(
         await tx.fetchval("select exists (select from register_entry where source = $1 and valid_to is null)", source)
@@ -135,7 +135,6 @@ _STANDING: Final = """
 
 async def compare_staged_rows(
     tx: Tx,
-    _: AllPartners,
     source: str,
     staged: str,
     covered: Sequence[str],
@@ -190,15 +189,13 @@ _LEFT_GROUP: Final = (
 )
 
 
-async def list_changed_numbers(tx: Tx, _: AllPartners) -> tuple[list[str], list[str]]:
+async def list_changed_numbers(tx: Tx) -> tuple[list[str], list[str]]:
     """The numbers that differ, and the groups that had a central body among them."""
     rows = await tx.fetch("select number_key, left_group from register_delta")
     return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
 
 
-async def compare_reverted_rows(
-    tx: Tx, _: AllPartners, source: str, staged: str, load_id: UUID
-) -> tuple[str, MergeCounts]:
+async def compare_reverted_rows(tx: Tx, source: str, staged: str, load_id: UUID) -> tuple[str, MergeCounts]:
     """As ``compare_staged_rows``, for a staging that holds how things stood before a load did what it did."""
     await tx.execute(
         f"""
@@ -237,7 +234,7 @@ async def _count_differences(tx: Tx, staged: str, few: int) -> tuple[str, MergeC
     return f"(select t.* from register_delta d join {staged} t on t.number_key = d.number_key) s", counts
 
 
-async def end_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def end_entries(tx: Tx, merge: MergeRun) -> None:
     """The versions that no longer hold end with the day of the data.
 
     So do earlier ones of these numbers that a load of a later day had ended on its own: it was taken back, or what was
@@ -264,7 +261,7 @@ async def end_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
         )
 
 
-async def insert_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> int:
+async def insert_entries(tx: Tx, merge: MergeRun) -> int:
     """The versions that hold from now on."""
     done = await tx.execute(
         f"""
@@ -278,7 +275,7 @@ async def insert_entries(tx: Tx, _: AllPartners, merge: MergeRun) -> int:
     return int(done.split()[-1])
 
 
-async def insert_organisation_changes(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def insert_organisation_changes(tx: Tx, merge: MergeRun) -> None:
     """What ``update_organisations`` is about to change, field by field, for the history."""
     await tx.execute(
         f"""
@@ -306,7 +303,7 @@ _FORMER: Final = f"""
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
 
 
-async def update_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def update_organisations(tx: Tx, merge: MergeRun) -> None:
     """Bodies that were known and differ, or are listed again. They are found by the names that they had, too."""
     former = _RESTORED if merge.restores else _FORMER
     await tx.execute(
@@ -323,7 +320,7 @@ async def update_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     )
 
 
-async def insert_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
     """Bodies that were not known; their ids go up in the order of the files.
 
     What many are branches of is told with them, of few it is found afterwards (slice merges).
@@ -358,7 +355,7 @@ _GONE: Final = """
 """
 
 
-async def retire_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
+async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
     """Bodies that their source no longer lists: kept, inactive, with the day they were last seen."""
     await tx.execute(
         f"""
@@ -382,6 +379,6 @@ async def retire_organisations(tx: Tx, _: AllPartners, merge: MergeRun) -> None:
     )
 
 
-async def optimise_search(tx: Tx, _: AllPartners, load: Load) -> None:
+async def optimise_search(tx: Tx, load: Load) -> None:
     """Make the first searches after a load as fast as later ones."""
     await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from almoner.nonprofits.registers.schedule import Refresh, RefreshStatus
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.fetching import FetchedFile
 
 
-async def insert_fetched_files(tx: Tx, _: AllPartners, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
+async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
     """Where the files of a load came from."""
     await tx.executemany(
         """
@@ -33,7 +33,7 @@ async def insert_fetched_files(tx: Tx, _: AllPartners, load_id: UUID, fetched: S
     )
 
 
-async def fetched_files_of_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
+async def fetched_files_of_load(tx: Tx, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
     """(hash, publisher's date) of the files that a load was of. Others may lie here, fetched and never loaded."""
     rows = await tx.fetch(
         "select sha256, last_modified from register_fetch where load_id = $1 order by position", load_id
@@ -41,7 +41,7 @@ async def fetched_files_of_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[t
     return [(row["sha256"], row["last_modified"]) for row in rows]
 
 
-async def next_due_at(tx: Tx, _: AllPartners, plan: Sequence[Refresh]) -> datetime | None:
+async def next_due_at(tx: Tx, plan: Sequence[Refresh]) -> datetime | None:
     """When the next source is due; at once where the table is not what the schedule says."""
     due: datetime | None = await tx.fetchval(
         """
@@ -61,7 +61,7 @@ async def next_due_at(tx: Tx, _: AllPartners, plan: Sequence[Refresh]) -> dateti
     return due
 
 
-async def sync_schedule(tx: Tx, _: AllPartners, plan: Sequence[Refresh]) -> None:
+async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
     """Make the table what the schedule says; a source that is new in it is due at once."""
     await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in plan])
     await tx.execute(
@@ -80,7 +80,7 @@ async def sync_schedule(tx: Tx, _: AllPartners, plan: Sequence[Refresh]) -> None
     )
 
 
-async def claim_due_sources(tx: Tx, _: AllPartners) -> list[str]:
+async def claim_due_sources(tx: Tx) -> list[str]:
     """The sources whose time has come; each is next due after its interval."""
     rows = await tx.fetch(
         "update register_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning source", tx.now
@@ -88,14 +88,14 @@ async def claim_due_sources(tx: Tx, _: AllPartners) -> list[str]:
     return sorted(row["source"] for row in rows)
 
 
-async def find_refresh_status(tx: Tx, _: AllPartners, source: str) -> RefreshStatus | None:
+async def find_refresh_status(tx: Tx, source: str) -> RefreshStatus | None:
     """How the last try of a source went; None when the schedule does not name it."""
     row = await tx.fetchrow("select status, failures, load_id from register_refresh where source = $1", source)
     return RefreshStatus(row["status"], row["failures"], row["load_id"]) if row else None
 
 
 async def record_refresh_attempt(
-    tx: Tx, _: AllPartners, source: str, now: RefreshStatus, reason: str | None, again: timedelta | None = None
+    tx: Tx, source: str, now: RefreshStatus, reason: str | None, again: timedelta | None = None
 ) -> None:
     """How a try went. ``again``: when to try before the interval is over."""
     await tx.execute(
@@ -115,7 +115,7 @@ async def record_refresh_attempt(
     )
 
 
-async def query_metrics(tx: Tx, _: AllPartners) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
+async def query_metrics(tx: Tx) -> tuple[dict[str, float], dict[tuple[str, str], int]]:
     """(seconds of age of each source's data, loads by source and status)."""
     ages = await tx.fetch("select code, data_as_of from register_source where data_as_of is not null")
     loads = await tx.fetch("select source, status, count(*) as n from register_load group by source, status")

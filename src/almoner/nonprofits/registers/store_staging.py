@@ -8,7 +8,7 @@ import asyncpg
 
 from almoner.nonprofits.registers.domain import FileReadResult, RegisterLink, RejectedRow
 from almoner.nonprofits.registers.records import NOTE, STAGING_COLUMNS, SUPPLEMENTARY, UNNUMBERED, parse_staged_link
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _REJECTED: Final = f"reason is not null and (part is null or part = '{SUPPLEMENTARY}')"
 _NUMBERLESS: Final = f"""
@@ -22,7 +22,7 @@ def staging_table_name(reading_id: UUID) -> str:
 
 
 async def begin_reading(
-    tx: Tx, _: AllPartners, source: str, hashes: Sequence[bytes], *, joined: bool = False
+    tx: Tx, source: str, hashes: Sequence[bytes], *, joined: bool = False
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """A reading of these files, and what was read of them before it was interrupted; None while another process reads.
 
@@ -42,7 +42,7 @@ async def _begin_reading(
     if known is not None and known["hashes"] == list(hashes):
         return known["id"], await _intact_files(tx, known["id"], joined=joined)
     if known is not None:
-        await end_reading(tx, AllPartners(), known["id"])
+        await end_reading(tx, known["id"])
     reading_id = tx.new_id()
     await tx.execute(
         "insert into register_reading (id, source, hashes, started_at) values ($1, $2, $3, $4)",
@@ -61,7 +61,7 @@ async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileR
         f"select file_position, count(*) as n from {staging_table_name(reading_id)} group by file_position"
     )
     there = {row["file_position"]: row["n"] for row in rows}
-    read = await list_read_files(tx, AllPartners(), reading_id)
+    read = await list_read_files(tx, reading_id)
     if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
         there = {one.position: sum(there.values()) for one in read}
     stored = [one for one in read if there.get(one.position, 0) == one.staged]
@@ -80,7 +80,7 @@ async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileR
     return stored
 
 
-async def list_read_files(tx: Tx, _: AllPartners, reading_id: UUID) -> list[FileReadResult]:
+async def list_read_files(tx: Tx, reading_id: UUID) -> list[FileReadResult]:
     """The files that were read, in their order."""
     rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
     return [
@@ -97,7 +97,7 @@ async def list_read_files(tx: Tx, _: AllPartners, reading_id: UUID) -> list[File
     ]
 
 
-async def lock_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> bool:
+async def lock_reading(tx: Tx, reading_id: UUID) -> bool:
     """Keep others out until the transaction ends; false when another process has it, or has finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
@@ -107,13 +107,13 @@ async def lock_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> bool:
 
 
 async def copy_staging_rows(
-    tx: Tx, _: AllPartners, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
+    tx: Tx, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
 ) -> None:
     """COPY records in the order of ``records.STAGING_COLUMNS``."""
     await tx.copy_records(staging_table_name(reading_id), STAGING_COLUMNS, rows)
 
 
-async def insert_read_file(tx: Tx, _: AllPartners, reading_id: UUID, read: FileReadResult) -> None:
+async def insert_read_file(tx: Tx, reading_id: UUID, read: FileReadResult) -> None:
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
@@ -132,7 +132,7 @@ async def insert_read_file(tx: Tx, _: AllPartners, reading_id: UUID, read: FileR
     )
 
 
-async def prepare_merge(tx: Tx, _: AllPartners, reading_id: UUID, *, few: bool) -> None:
+async def prepare_merge(tx: Tx, reading_id: UUID, *, few: bool) -> None:
     """Statistics, and room for joins of whole tables; ``few`` rows are looked up."""
     await tx.execute("set local work_mem = '64MB'")
     if not few:
@@ -143,7 +143,7 @@ async def prepare_merge(tx: Tx, _: AllPartners, reading_id: UUID, *, few: bool) 
     await tx.execute("select analyze_staging($1)", reading_id)
 
 
-async def reject_repeated_numbers(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[tuple[int, str], int]:
+async def reject_repeated_numbers(tx: Tx, reading_id: UUID) -> dict[tuple[int, str], int]:
     """Of numbers that occur twice, keep one row; how many others there are by (file, part): they are bad now.
 
     A row that says that the organisation is active comes before one that it is not, then the first one.
@@ -173,7 +173,7 @@ async def reject_repeated_numbers(tx: Tx, _: AllPartners, reading_id: UUID) -> d
     return {(row["file_position"], row["part"]): row["n"] for row in rows}
 
 
-async def count_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[int, int]:
+async def count_rejected_rows(tx: Tx, reading_id: UUID) -> dict[int, int]:
     """Bad rows by file."""
     rows = await tx.fetch(
         f"""
@@ -184,7 +184,7 @@ async def count_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID) -> dict[
     return {row["file_position"]: row["n"] for row in rows}
 
 
-async def list_reader_notes(tx: Tx, _: AllPartners, reading_id: UUID) -> tuple[str, ...]:
+async def list_reader_notes(tx: Tx, reading_id: UUID) -> tuple[str, ...]:
     """What the reader says of its files."""
     rows = await tx.fetch(
         f"select reason from {staging_table_name(reading_id)} where part = $1 and reason is not null", NOTE
@@ -192,7 +192,7 @@ async def list_reader_notes(tx: Tx, _: AllPartners, reading_id: UUID) -> tuple[s
     return tuple(row["reason"] for row in rows)
 
 
-async def list_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID, limit: int) -> list[RejectedRow]:
+async def list_rejected_rows(tx: Tx, reading_id: UUID, limit: int) -> list[RejectedRow]:
     """The first bad rows in the order of the files."""
     rows = await tx.fetch(
         f"""
@@ -204,7 +204,7 @@ async def list_rejected_rows(tx: Tx, _: AllPartners, reading_id: UUID, limit: in
     return [RejectedRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
 
 
-async def list_links(tx: Tx, _: AllPartners, reading_id: UUID) -> list[RegisterLink]:
+async def list_links(tx: Tx, reading_id: UUID) -> list[RegisterLink]:
     """The links between numbers, in the order of the files."""
     rows = await tx.fetch(
         f"""
@@ -215,7 +215,7 @@ async def list_links(tx: Tx, _: AllPartners, reading_id: UUID) -> list[RegisterL
     return [parse_staged_link(row["record"]) for row in rows]
 
 
-async def contains_any_number(tx: Tx, _: AllPartners, reading_id: UUID, keys: Sequence[str]) -> bool:
+async def contains_any_number(tx: Tx, reading_id: UUID, keys: Sequence[str]) -> bool:
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
@@ -225,9 +225,7 @@ async def contains_any_number(tx: Tx, _: AllPartners, reading_id: UUID, keys: Se
     )
 
 
-async def parts_with_known_numbers(
-    tx: Tx, _: AllPartners, reading_id: UUID, source: str, parts: Sequence[str]
-) -> set[str]:
+async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
     """Those of the parts of which a number that stands was read."""
     if not parts:
         return set()
@@ -243,7 +241,7 @@ async def parts_with_known_numbers(
     return {row["part"] for row in rows}
 
 
-async def retain_rejected_numbers(tx: Tx, _: AllPartners, reading_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
     """The numbers that stay as they are known, whatever else the files say: a row of theirs was rejected.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
@@ -271,7 +269,7 @@ async def retain_rejected_numbers(tx: Tx, _: AllPartners, reading_id: UUID, sour
 
 
 async def retain_missing_numbers(
-    tx: Tx, _: AllPartners, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
+    tx: Tx, reading_id: UUID, source: str, covered: Sequence[str], *, doubtful: bool
 ) -> None:
     """Keep also numbers that are missing and may be those of rows whose number cannot be read: their names tell which.
 
@@ -306,14 +304,12 @@ async def retain_missing_numbers(
     )
 
 
-async def count_retained_numbers(tx: Tx, _: AllPartners) -> int:
+async def count_retained_numbers(tx: Tx) -> int:
     """How many numbers stay as they are known."""
     return int(await tx.fetchval("select count(*) from register_held"))
 
 
-async def count_missing_numbers(
-    tx: Tx, _: AllPartners, reading_id: UUID, source: str, covered: Sequence[str]
-) -> tuple[int, int]:
+async def count_missing_numbers(tx: Tx, reading_id: UUID, source: str, covered: Sequence[str]) -> tuple[int, int]:
     """How many numbers stand in parts of a source, and how many of them were not read."""
     if not covered:
         return 0, 0
@@ -333,7 +329,7 @@ async def count_missing_numbers(
     return row["numbers"], row["removed"]
 
 
-async def end_reading(tx: Tx, _: AllPartners, reading_id: UUID) -> None:
+async def end_reading(tx: Tx, reading_id: UUID) -> None:
     """Its rows are where they belong, or are not wanted."""
     await tx.execute("delete from register_reading where id = $1", reading_id)
     await tx.execute("select drop_staging($1)", reading_id)

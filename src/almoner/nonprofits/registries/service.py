@@ -5,42 +5,42 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries import domain, store
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 
 async def get(tx: Tx, registry_id: UUID) -> Registry:
     """One registry. Raises NotFound."""
-    if (registry := await store.find(tx, ALL_PARTNERS, registry_id)) is None:
+    if (registry := await store.find(tx, registry_id)) is None:
         raise NotFound
     return registry
 
 
 async def list_by_country(tx: Tx, country_code: str) -> list[Registry]:
     """The registries of a country, by code; none for a country without."""
-    return await store.list_by_country(tx, ALL_PARTNERS, country_code)
+    return await store.list_by_country(tx, country_code)
 
 
 async def list_loaded_parts(tx: Tx, registry_id: UUID) -> list[str]:
     """The parts of a register that are loaded: one, where it comes whole."""
-    return await store.list_loaded_parts(tx, ALL_PARTNERS, registry_id)
+    return await store.list_loaded_parts(tx, registry_id)
 
 
 async def list_all(tx: Tx) -> list[Registry]:
     """All registries."""
-    return await store.list_all(tx, ALL_PARTNERS)
+    return await store.list_all(tx)
 
 
 async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
     """Enter a registry unless it is known; true when it was not, None when its code is another registry's."""
-    if await store.insert(tx, ALL_PARTNERS, declared):
+    if await store.insert(tx, declared):
         return True
-    known = next((row for row in await store.list_all(tx, ALL_PARTNERS) if row.code == declared.code), None)
+    known = next((row for row in await store.list_all(tx) if row.code == declared.code), None)
     return False if known is not None and declared.matches(known) else None
 
 
 async def list_country_codes(tx: Tx) -> set[str]:
     """The countries that have a registry."""
-    return await store.list_country_codes(tx, ALL_PARTNERS)
+    return await store.list_country_codes(tx)
 
 
 async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
@@ -49,11 +49,7 @@ async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> l
     Those that are nearest to the text: several where it does not tell which, such as "Charity Commission".
     """
     registry_id = tx.ids.parse("registry", text)
-    there_are = [
-        one
-        for one in await store.list_all(tx, ALL_PARTNERS)
-        if country_code is None or one.country_code == country_code
-    ]
+    there_are = [one for one in await store.list_all(tx) if country_code is None or one.country_code == country_code]
     if registry_id is not None:
         return [one for one in there_are if one.id == registry_id]
     distances = [(distance, one) for one in there_are if (distance := domain.distance_of_name(one, text)) is not None]

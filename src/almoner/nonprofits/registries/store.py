@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.nonprofits.registries.domain import DeclaredRegistry, LoadedSource, Registry
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS = "id, code, name, english_name, country_code, data_as_of"
 _WITH_SOURCES = f"""
@@ -28,25 +28,25 @@ def _with_sources(row: Record) -> Registry:
     return replace(_registry(row), sources=tuple(LoadedSource(*one) for one in reported))
 
 
-async def find(tx: Tx, _: AllPartners, registry_id: UUID) -> Registry | None:
+async def find(tx: Tx, registry_id: UUID) -> Registry | None:
     """One registry."""
     row = await tx.fetchrow(f"{_WITH_SOURCES} where id = $1", registry_id)
     return _with_sources(row) if row else None
 
 
-async def list_by_country(tx: Tx, _: AllPartners, country_code: str) -> list[Registry]:
+async def list_by_country(tx: Tx, country_code: str) -> list[Registry]:
     """The registries of one country, by code."""
     rows = await tx.fetch(f"{_WITH_SOURCES} where country_code = $1 order by code", country_code)
     return [_with_sources(row) for row in rows]
 
 
-async def list_all(tx: Tx, _: AllPartners) -> list[Registry]:
+async def list_all(tx: Tx) -> list[Registry]:
     """All registries, by country and code: a short table that is read whole."""
     rows = await tx.fetch(f"select {_COLUMNS} from registry order by country_code, code")
     return [_registry(row) for row in rows]
 
 
-async def list_loaded_parts(tx: Tx, _: AllPartners, registry_id: UUID) -> list[str]:
+async def list_loaded_parts(tx: Tx, registry_id: UUID) -> list[str]:
     """What is loaded of the files that list a registry's bodies: for the IRS, states."""
     rows = await tx.fetch(
         """
@@ -58,7 +58,7 @@ async def list_loaded_parts(tx: Tx, _: AllPartners, registry_id: UUID) -> list[s
     return [row["part"] for row in rows]
 
 
-async def insert(tx: Tx, _: AllPartners, declared: DeclaredRegistry) -> bool:
+async def insert(tx: Tx, declared: DeclaredRegistry) -> bool:
     """Enter a registry; false when its code is taken."""
     done = await tx.execute(
         """
@@ -74,6 +74,6 @@ async def insert(tx: Tx, _: AllPartners, declared: DeclaredRegistry) -> bool:
     return done.endswith(" 1")
 
 
-async def list_country_codes(tx: Tx, _: AllPartners) -> set[str]:
+async def list_country_codes(tx: Tx) -> set[str]:
     """The countries that have a registry."""
     return {row["country_code"] for row in await tx.fetch("select distinct country_code from registry")}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.events import outbox
 from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, screening_obstacle
 from almoner.screening.screenings import store
@@ -43,10 +43,10 @@ async def screen(
     told apart from what the record has changed in.
     """
     lists = await screener.current_watchlists(tx)
-    known = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    known = await store.lock_subject(tx, who.type, who.id)
     before = await _compare(tx, lists, known) if known is not None and known.engine_version != ENGINE_VERSION else None
     obstacle = screening_obstacle(asked.names)
-    saved = await store.save_subject(tx, ALL_PARTNERS, who, asked, ENGINE_VERSION, obstacle, watch=watch)
+    saved = await store.save_subject(tx, who, asked, ENGINE_VERSION, obstacle, watch=watch)
     now = await _compare(tx, lists, saved)
     return now if before is None else now.combined_with(before)
 
@@ -54,17 +54,17 @@ async def screen(
 async def rescreen(tx: Tx, screener: Screener, subject: UUID) -> ScreeningResult | None:
     """Compare a watched subject as it looked last; None where it is watched no more."""
     lists = await screener.current_watchlists(tx)
-    stored = await store.lock_subject_by_id(tx, ALL_PARTNERS, subject)
+    stored = await store.lock_subject_by_id(tx, subject)
     return await _compare(tx, lists, stored) if stored is not None and stored.monitored else None
 
 
 async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
     """What is known of a record now, without comparing it."""
-    stored = await store.find_subject_of(tx, ALL_PARTNERS, who.type, who.id)
+    stored = await store.find_subject_of(tx, who.type, who.id)
     return ScreeningResult(
         who.kind,
         await watchlists.list_versions(tx),
-        await store.list_current_matches(tx, ALL_PARTNERS, who.type, who.id),
+        await store.list_current_matches(tx, who.type, who.id),
         obstacle=stored.obstacle if stored else None,
         manual_result=stored.manual_result if stored else None,
     )
@@ -72,34 +72,32 @@ async def get_result(tx: Tx, who: ScreenedSubject) -> ScreeningResult:
 
 async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """What people decided of a record, also where the two agree no more."""
-    return await store.list_decided_matches(tx, ALL_PARTNERS, who.type, who.id)
+    return await store.list_decided_matches(tx, who.type, who.id)
 
 
 async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
-    return await store.find_match(tx, ALL_PARTNERS, match_id)
+    return await store.find_match(tx, match_id)
 
 
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match, its subject locked until the transaction ends; None where there is none, or it is forgotten."""
-    match = await store.find_match(tx, ALL_PARTNERS, match_id)
-    if match is None or await store.lock_subject_by_id(tx, ALL_PARTNERS, match.subject) is None:
+    match = await store.find_match(tx, match_id)
+    if match is None or await store.lock_subject_by_id(tx, match.subject) is None:
         return None
-    return await store.find_match(tx, ALL_PARTNERS, match_id)
+    return await store.find_match(tx, match_id)
 
 
 async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     """ScreenedSubject was compared."""
-    stored = await store.find_subject(tx, ALL_PARTNERS, match.subject)
+    stored = await store.find_subject(tx, match.subject)
     assert stored is not None, "a match has a subject"
     return stored
 
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
     """Keep what a person decided of a match that is held; False where there is nothing to decide any more."""
-    if not await store.decide_match(
-        tx, ALL_PARTNERS, match.id, decision, current=decision == "confirmed" or _still_agrees(match)
-    ):
+    if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
@@ -112,12 +110,12 @@ def _still_agrees(match: ScreeningMatch) -> bool:
 
 async def lock_subject(tx: Tx, who: ScreenedSubject) -> StoredSubject | None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
-    return await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    return await store.lock_subject(tx, who.type, who.id)
 
 
 async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, held until the transaction ends."""
-    return await store.lock_subject_by_id(tx, ALL_PARTNERS, subject)
+    return await store.lock_subject_by_id(tx, subject)
 
 
 async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:
@@ -125,7 +123,7 @@ async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult |
 
     False where there is nothing to find, or nothing to take back.
     """
-    if not await store.set_manual_result(tx, ALL_PARTNERS, stored.id, found):
+    if not await store.set_manual_result(tx, stored.id, found):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id, decided=True))
     return True
@@ -133,7 +131,7 @@ async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult |
 
 async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Take back what was decided of a match that is held; False where nothing was."""
-    if not await store.reopen_match(tx, ALL_PARTNERS, match.id, current=_still_agrees(match)):
+    if not await store.reopen_match(tx, match.id, current=_still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
     return True
@@ -144,13 +142,13 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
 
     What was decided stays. What is open is found again by whoever has the record compared anew.
     """
-    stored = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    stored = await store.lock_subject(tx, who.type, who.id)
     if stored is None:
         return []
-    await store.set_unwatched(tx, ALL_PARTNERS, stored.id)
-    were = [match for match in await store.list_matches(tx, ALL_PARTNERS, stored.id) if match.awaiting_review]
+    await store.set_unwatched(tx, stored.id)
+    were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
     for match in were:
-        await store.update_match(tx, ALL_PARTNERS, match.as_unwatched())
+        await store.update_match(tx, match.as_unwatched())
     if stored.monitored and who.type == "organisation":
         await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(who.type, who.id))
     return were
@@ -158,11 +156,11 @@ async def unwatch_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
 
 async def delete_subject(tx: Tx, who: ScreenedSubject) -> list[ScreeningMatch]:
     """Forget who was compared, and why it matched; the matches that were open until now."""
-    stored = await store.lock_subject(tx, ALL_PARTNERS, who.type, who.id)
+    stored = await store.lock_subject(tx, who.type, who.id)
     if stored is None:
         return []
-    were = [match for match in await store.list_matches(tx, ALL_PARTNERS, stored.id) if match.awaiting_review]
-    await store.erase_subject(tx, ALL_PARTNERS, stored.id)
+    were = [match for match in await store.list_matches(tx, stored.id) if match.awaiting_review]
+    await store.erase_subject(tx, stored.id)
     return were
 
 
@@ -175,7 +173,7 @@ async def list_affected_subjects(
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
-    return await store.list_subjects_matching(tx, ALL_PARTNERS, gone[0].list, keys, after, limit)
+    return await store.list_subjects_matching(tx, gone[0].list, keys, after, limit)
 
 
 async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
@@ -188,19 +186,19 @@ async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
 
 async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
     """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
-    batch = await store.list_watched_subjects(tx, ALL_PARTNERS, after, BATCH_SIZE)
+    batch = await store.list_watched_subjects(tx, after, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
     return found, batch[-1].id if batch else None
 
 
 async def list_outdated_subjects(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """The next watched subjects after one that an older version of the engine compared."""
-    return await store.list_outdated_subjects(tx, ALL_PARTNERS, ENGINE_VERSION, after, limit)
+    return await store.list_outdated_subjects(tx, ENGINE_VERSION, after, limit)
 
 
 async def has_outdated_subjects(tx: Tx) -> bool:
     """Whether there is one."""
-    return await store.has_outdated_subjects(tx, ALL_PARTNERS, ENGINE_VERSION)
+    return await store.has_outdated_subjects(tx, ENGINE_VERSION)
 
 
 async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
@@ -216,12 +214,12 @@ async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
 
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Tell that the results of these watched subjects may have changed."""
-    for one in await store.list_watched_subjects_until(tx, ALL_PARTNERS, after, last):
+    for one in await store.list_watched_subjects_until(tx, after, last):
         await outbox.emit_internal(tx, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> ScreeningResult:
-    before = await store.list_matches(tx, ALL_PARTNERS, stored.id)
+    before = await store.list_matches(tx, stored.id)
     hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored.asked)}
     found = {(match.list, match.entry_key): _updated_match(match, lists, stored, hits) for match in before}
     obstacle = screening_obstacle(stored.asked.names)
@@ -229,17 +227,17 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored: StoredSubject) -> Scre
     for match in before:
         now = found[match.list, match.entry_key]
         if now != match:
-            await store.update_match(tx, ALL_PARTNERS, now)
+            await store.update_match(tx, now)
         changed = changed or not now.is_equivalent_to(match)
     for hit in (hit for key, hit in hits.items() if key not in found):
-        await store.insert_match(tx, ALL_PARTNERS, stored.id, hit)
+        await store.insert_match(tx, stored.id, hit)
         changed = True
     if (stored.engine_version, stored.obstacle) != (ENGINE_VERSION, obstacle):
-        await store.set_engine_version(tx, ALL_PARTNERS, stored.id, ENGINE_VERSION, obstacle)
+        await store.set_engine_version(tx, stored.id, ENGINE_VERSION, obstacle)
     if changed:
         await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored.who.type, stored.who.id))
     waited = {match.id for match in before if match.awaiting_review}
-    matches = await store.list_matches(tx, ALL_PARTNERS, stored.id)
+    matches = await store.list_matches(tx, stored.id)
     return ScreeningResult(
         stored.who.kind,
         lists.versions,

@@ -7,7 +7,8 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.screenings.domain import (
     Hit,
@@ -33,7 +34,6 @@ _MATCH: Final = """
 
 async def save_subject(
     tx: Tx,
-    _: AllPartners,
     who: ScreenedSubject,
     asked: SubjectDetails,
     engine: int,
@@ -77,7 +77,8 @@ async def save_subject(
     return _stored(row)
 
 
-async def lock_subject(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> StoredSubject | None:
+@across_partners("registers")
+async def lock_subject(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"""
@@ -90,7 +91,8 @@ async def lock_subject(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) 
     return _stored(row) if row else None
 
 
-async def lock_subject_by_id(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
+@across_partners("registers")
+async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
     """A subject that is not forgotten, locked."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", subject
@@ -98,9 +100,7 @@ async def lock_subject_by_id(tx: Tx, _: AllPartners, subject: UUID) -> StoredSub
     return _stored(row) if row else None
 
 
-async def set_engine_version(
-    tx: Tx, _: AllPartners, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
-) -> None:
+async def set_engine_version(tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None) -> None:
     """It was compared as it looks by this version of the engine, as far as that could."""
     await tx.execute(
         """
@@ -114,7 +114,7 @@ async def set_engine_version(
     )
 
 
-async def set_manual_result(tx: Tx, _: AllPartners, subject: UUID, found: ManualResult | None) -> bool:
+async def set_manual_result(tx: Tx, subject: UUID, found: ManualResult | None) -> bool:
     """What a person found of names that cannot be compared; False where that is known, or nothing stands in the way."""
     return bool(
         await tx.fetchval(
@@ -128,7 +128,8 @@ async def set_manual_result(tx: Tx, _: AllPartners, subject: UUID, found: Manual
     )
 
 
-async def list_outdated_subjects(tx: Tx, _: AllPartners, engine: int, after: UUID, limit: int) -> list[UUID]:
+@across_partners("registers")
+async def list_outdated_subjects(tx: Tx, engine: int, after: UUID, limit: int) -> list[UUID]:
     """Watched subjects that an older version of the engine compared, after one, in the order of their ids."""
     rows = await tx.fetch(
         "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
@@ -139,7 +140,8 @@ async def list_outdated_subjects(tx: Tx, _: AllPartners, engine: int, after: UUI
     return [row["id"] for row in rows]
 
 
-async def has_outdated_subjects(tx: Tx, _: AllPartners, engine: int) -> bool:
+@across_partners("registers")
+async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
     """Whether there is one."""
     return bool(
         await tx.fetchval(
@@ -148,12 +150,14 @@ async def has_outdated_subjects(tx: Tx, _: AllPartners, engine: int) -> bool:
     )
 
 
-async def set_unwatched(tx: Tx, _: AllPartners, subject: UUID) -> None:
+@across_partners("registers")
+async def set_unwatched(tx: Tx, subject: UUID) -> None:
     """It is no longer compared when a list changes."""
     await tx.execute("update screening_subject set monitored = false where id = $1", subject)
 
 
-async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
+@across_partners("registers")
+async def erase_subject(tx: Tx, subject: UUID) -> None:
     """Nothing of it stays but that it was compared and what was decided: an entry would tell the name again."""
     await tx.execute(
         """
@@ -175,7 +179,8 @@ async def erase_subject(tx: Tx, _: AllPartners, subject: UUID) -> None:
     )
 
 
-async def list_watched_subjects(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[StoredSubject]:
+@across_partners("registers")
+async def list_watched_subjects(tx: Tx, after: UUID, limit: int) -> list[StoredSubject]:
     """Subjects that are watched, in the order of their ids."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
@@ -183,7 +188,8 @@ async def list_watched_subjects(tx: Tx, _: AllPartners, after: UUID, limit: int)
     return [_stored(row) for row in rows]
 
 
-async def list_watched_subjects_until(tx: Tx, _: AllPartners, after: UUID, last: UUID) -> list[StoredSubject]:
+@across_partners("registers")
+async def list_watched_subjects_until(tx: Tx, after: UUID, last: UUID) -> list[StoredSubject]:
     """Subjects that are watched, after one and up to another."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
@@ -191,8 +197,9 @@ async def list_watched_subjects_until(tx: Tx, _: AllPartners, after: UUID, last:
     return [_stored(row) for row in rows]
 
 
+@across_partners("registers")
 async def list_subjects_matching(
-    tx: Tx, _: AllPartners, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
+    tx: Tx, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """Watched subjects that match one of these entries now, after an id, by id."""
     rows = await tx.fetch(
@@ -210,7 +217,8 @@ async def list_subjects_matching(
     return [row["subject"] for row in rows]
 
 
-async def list_matches(tx: Tx, _: AllPartners, subject: UUID) -> list[ScreeningMatch]:
+@across_partners("registers")
+async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
     """All matches of a subject, current or not, best first."""
     rows = await tx.fetch(
         f"""
@@ -222,7 +230,8 @@ async def list_matches(tx: Tx, _: AllPartners, subject: UUID) -> list[ScreeningM
     return [_match(row) for row in rows]
 
 
-async def list_current_matches(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+@across_partners("registers")
+async def list_current_matches(tx: Tx, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
@@ -235,7 +244,8 @@ async def list_current_matches(tx: Tx, _: AllPartners, who_type: str, subject_id
     return [_match(row) for row in rows]
 
 
-async def list_decided_matches(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
+@across_partners("registers")
+async def list_decided_matches(tx: Tx, who_type: str, subject_id: UUID) -> list[ScreeningMatch]:
     """Matches of a record that a person decided, current or not."""
     rows = await tx.fetch(
         f"""
@@ -248,7 +258,8 @@ async def list_decided_matches(tx: Tx, _: AllPartners, who_type: str, subject_id
     return [_match(row) for row in rows]
 
 
-async def find_match(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch | None:
+@across_partners("registers")
+async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
     row = await tx.fetchrow(
         f"select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject where m.id = $1",
@@ -257,7 +268,8 @@ async def find_match(tx: Tx, _: AllPartners, match_id: UUID) -> ScreeningMatch |
     return _match(row) if row else None
 
 
-async def find_subject_of(tx: Tx, _: AllPartners, who_type: str, subject_id: UUID) -> StoredSubject | None:
+@across_partners("registers")
+async def find_subject_of(tx: Tx, who_type: str, subject_id: UUID) -> StoredSubject | None:
     """A record as it looked when it was compared last."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", who_type, subject_id
@@ -265,13 +277,14 @@ async def find_subject_of(tx: Tx, _: AllPartners, who_type: str, subject_id: UUI
     return _stored(row) if row else None
 
 
-async def find_subject(tx: Tx, _: AllPartners, subject: UUID) -> StoredSubject | None:
+@across_partners("registers")
+async def find_subject(tx: Tx, subject: UUID) -> StoredSubject | None:
     """A subject as it looked when it was compared last."""
     row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
     return _stored(row) if row else None
 
 
-async def insert_match(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
+async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
     """A match that was not there before, open."""
     await tx.execute(
         """
@@ -293,7 +306,7 @@ async def insert_match(tx: Tx, _: AllPartners, subject: UUID, hit: Hit) -> None:
     )
 
 
-async def update_match(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
+async def update_match(tx: Tx, match: ScreeningMatch) -> None:
     """A match as it is now."""
     await tx.execute(
         """
@@ -318,9 +331,7 @@ async def update_match(tx: Tx, _: AllPartners, match: ScreeningMatch) -> None:
     )
 
 
-async def decide_match(
-    tx: Tx, _: AllPartners, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool
-) -> bool:
+async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool) -> bool:
     """Keep what a person decided of a match about which one is asked, as it is now; whether it was one."""
     row = await tx.fetchrow(
         """
@@ -338,7 +349,7 @@ async def decide_match(
     return row is not None
 
 
-async def reopen_match(tx: Tx, _: AllPartners, match_id: UUID, *, current: bool) -> bool:
+async def reopen_match(tx: Tx, match_id: UUID, *, current: bool) -> bool:
     """Nobody has decided about it, as far as it is known here; whether somebody had."""
     row = await tx.fetchrow(
         """

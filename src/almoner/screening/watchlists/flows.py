@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from almoner.platform.crypto import sha256_digest
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
 from almoner.screening.watchlists import files, load_checks, store
 from almoner.screening.watchlists.domain import (
@@ -67,8 +67,8 @@ async def import_files(
     """
     with files.open_files(places) as found:
         async with db.read() as tx:
-            standing = await store.find_current_load(tx, ALL_PARTNERS, source.code)
-            refused = await store.list_refused_loads(tx, ALL_PARTNERS)
+            standing = await store.find_current_load(tx, source.code)
+            refused = await store.list_refused_loads(tx)
         if standing is not None and standing.sha256 == found.sha256:
             return replace(standing, status="unchanged", added=0, removed=0, changed=0)
         for one in refused:
@@ -118,8 +118,8 @@ async def _merge(
     force: bool,
     fetched_from: Sequence[str],
 ) -> Load:
-    before = await store.upsert_list(tx, ALL_PARTNERS, source)
-    standing = await store.entry_content_hashes(tx, ALL_PARTNERS, source.code)
+    before = await store.upsert_list(tx, source)
+    standing = await store.entry_content_hashes(tx, source.code)
     added = read.entries.keys() - standing.keys()
     missing = standing.keys() - read.entries.keys()
     removed = missing - _uncertain_removals(missing, read.rejected, force=force)
@@ -170,7 +170,7 @@ def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, forc
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
     """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
     whole = SUBSUMED_LISTS.get(code)
-    standing = await store.find_current_load(tx, ALL_PARTNERS, whole) if whole else None
+    standing = await store.find_current_load(tx, whole) if whole else None
     if standing is not None and standing.entries:
         raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
 
@@ -180,33 +180,33 @@ async def _retire_subsumed(tx: Tx, load: Load) -> list[Load]:
     if load.status != "loaded":
         return []
     parts = [part for part, whole in SUBSUMED_LISTS.items() if whole == load.list]
-    named = [part for part in parts if (one := await store.find_current_load(tx, ALL_PARTNERS, part)) and one.entries]
+    named = [part for part in parts if (one := await store.find_current_load(tx, part)) and one.entries]
     return [await retire_list(tx, part) for part in named]
 
 
 async def _refuse(tx: Tx, load: Load, reasons: Sequence[str]) -> Load:
     """Keep that these files were no good, and tell it."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
-    await store.insert_load(tx, ALL_PARTNERS, refused)
+    await store.insert_load(tx, refused)
     await outbox.emit_internal(tx, REFUSED, WatchlistLoadEvent(load.list, load.id))
     return refused
 
 
 async def _replace(tx: Tx, load: Load, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
     """Have a list say from this load on what it brought, and no more what it ended."""
-    await store.insert_load(tx, ALL_PARTNERS, load)
-    await store.end_entries(tx, ALL_PARTNERS, load.list, ended, load.id)
-    await store.insert_entries(tx, ALL_PARTNERS, fresh)
-    await store.set_current_load(tx, ALL_PARTNERS, load)
+    await store.insert_load(tx, load)
+    await store.end_entries(tx, load.list, ended, load.id)
+    await store.insert_entries(tx, fresh)
+    await store.set_current_load(tx, load)
     await outbox.emit_internal(tx, LOADED, WatchlistLoadEvent(load.list, load.id))
 
 
 async def retire_list(tx: Tx, code: str) -> Load:
     """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
-    standing = await store.lock_current_load(tx, ALL_PARTNERS, code)
+    standing = await store.lock_current_load(tx, code)
     if standing is None or not standing.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
-    keys = list(await store.entry_content_hashes(tx, ALL_PARTNERS, code))
+    keys = list(await store.entry_content_hashes(tx, code))
     load = Load(
         id=tx.new_id(),
         list=code,

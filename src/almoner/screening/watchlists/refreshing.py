@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from almoner.platform.audit import log as audit
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Result
@@ -94,13 +94,9 @@ async def _record_attempt(
     parts: WatchlistRefreshContext, db: Database, planned: PlannedRefresh, status: Status, reason: str | None
 ) -> None:
     async with db.write() as tx:
-        failed = (
-            await store_refresh.count_refresh_failures(tx, ALL_PARTNERS, planned.source) + 1
-            if status == "failed"
-            else 0
-        )
+        failed = await store_refresh.count_refresh_failures(tx, planned.source) + 1 if status == "failed" else 0
         again = retry_delay(failed, planned.every) if failed else None
-        await store_refresh.record_refresh_attempt(tx, ALL_PARTNERS, planned.source, status, reason, failed, again)
+        await store_refresh.record_refresh_attempt(tx, planned.source, status, reason, failed, again)
     parts.telemetry.log(
         "watchlist_refresh",
         db.deployment.clock.real_now(),
@@ -112,12 +108,12 @@ async def _record_attempt(
 
 
 async def _next_due_at(parts: WatchlistRefreshContext, tx: Tx) -> datetime | None:
-    return await store_refresh.next_due_at(tx, ALL_PARTNERS, parts.plan)
+    return await store_refresh.next_due_at(tx, parts.plan)
 
 
 async def _enqueue(parts: WatchlistRefreshContext, tx: Tx) -> int:
     """Have a worker refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
-    due = await store_refresh.claim_due_lists(tx, ALL_PARTNERS, parts.plan)
+    due = await store_refresh.claim_due_lists(tx, parts.plan)
     await queue.enqueue_jobs(tx, [REFRESH.new(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
     return 0
 

@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
 from almoner.screening.watchlists.domain import Load, LoadChanges, WatchlistEntry, WatchlistVersion
@@ -15,29 +15,29 @@ _AT_ONCE: Final = 2_000
 
 async def list_versions(tx: Tx) -> list[WatchlistVersion]:
     """Which lists are loaded, and in which version."""
-    return await store.list_versions(tx, ALL_PARTNERS)
+    return await store.list_versions(tx)
 
 
 async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
     """Which load of each list is current: cheap, to see whether one has changed."""
-    return await store.current_load_ids(tx, ALL_PARTNERS)
+    return await store.current_load_ids(tx)
 
 
 async def list_entries(tx: Tx, code: str, after: str) -> list[WatchlistEntry]:
     """What a list says now, the next ones after a key in the order of keys."""
-    return await store.list_current_entries(tx, ALL_PARTNERS, code, after, _AT_ONCE)
+    return await store.list_current_entries(tx, code, after, _AT_ONCE)
 
 
 async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
     """What a list says now under these of its keys."""
-    return await store.find_entries(tx, ALL_PARTNERS, code, keys)
+    return await store.find_entries(tx, code, keys)
 
 
 async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
     """What a load changed. Raises NotFound."""
     of = await get_load(tx, load_id)
-    came = {one.listed.key: one for one in await store.entries_added_by_load(tx, ALL_PARTNERS, load_id)}
-    ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, ALL_PARTNERS, load_id)}
+    came = {one.listed.key: one for one in await store.entries_added_by_load(tx, load_id)}
+    ended = {one.listed.key: one for one in await store.entries_ended_by_load(tx, load_id)}
     return LoadChanges(
         list=of.list,
         added=[one for key, one in came.items() if key not in ended],
@@ -48,17 +48,17 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
 
 async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
     """Whether a load covers other categories than the one before it."""
-    return await store.has_coverage_changed(tx, ALL_PARTNERS, load_id)
+    return await store.has_coverage_changed(tx, load_id)
 
 
 async def list_loads(tx: Tx, code: str | None, limit: int) -> list[Load]:
     """The newest loads of a list or of all, newest first; also those that were refused."""
-    return await store.list_loads(tx, ALL_PARTNERS, code, limit)
+    return await store.list_loads(tx, code, limit)
 
 
 async def get_load(tx: Tx, load_id: UUID) -> Load:
     """One load. Raises NotFound."""
-    found = await store.find_load(tx, ALL_PARTNERS, load_id)
+    found = await store.find_load(tx, load_id)
     if found is None:
         raise NotFound
     return found
@@ -66,14 +66,14 @@ async def get_load(tx: Tx, load_id: UUID) -> Load:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How old each list is, and what became of its loads."""
-    for version in await store.list_versions(tx, ALL_PARTNERS):
+    for version in await store.list_versions(tx):
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
-    for code, status, count in await store.query_metrics(tx, ALL_PARTNERS):
+    for code, status, count in await store.query_metrics(tx):
         telemetry.watchlists.loads.set((code, status), count)
 
 
 async def list_refused_loads(tx: Tx) -> list[Load]:
     """What was refused since the last good load of its list."""
-    return await store.list_refused_loads(tx, ALL_PARTNERS)
+    return await store.list_refused_loads(tx)

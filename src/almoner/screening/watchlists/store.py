@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.screening.watchlists.domain import (
     ListedAddress,
     ListedEntity,
@@ -34,7 +34,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 """Of whoever is compared with the current versions, shared; of a load that is to become one, alone."""
 
 
-async def upsert_list(tx: Tx, _: AllPartners, source: WatchlistSource) -> Load | None:
+async def upsert_list(tx: Tx, source: WatchlistSource) -> Load | None:
     """Enter the list, or what its reader says of it now, and lock it; its current load."""
     await tx.execute(
         """
@@ -54,7 +54,7 @@ async def upsert_list(tx: Tx, _: AllPartners, source: WatchlistSource) -> Load |
     return _load(row) if row else None
 
 
-async def find_current_load(tx: Tx, _: AllPartners, code: str) -> Load | None:
+async def find_current_load(tx: Tx, code: str) -> Load | None:
     """The current load of a list."""
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load = l.id where w.code = $1", code
@@ -62,13 +62,13 @@ async def find_current_load(tx: Tx, _: AllPartners, code: str) -> Load | None:
     return _load(row) if row else None
 
 
-async def lock_current_load(tx: Tx, _: AllPartners, code: str) -> Load | None:
+async def lock_current_load(tx: Tx, code: str) -> Load | None:
     """The current load of a list, which nobody else changes until the transaction ends."""
     await tx.execute("select from watchlist where code = $1 for no key update", code)
-    return await find_current_load(tx, _, code)
+    return await find_current_load(tx, code)
 
 
-async def insert_load(tx: Tx, _: AllPartners, load: Load) -> None:
+async def insert_load(tx: Tx, load: Load) -> None:
     """Keep a load."""
     await tx.execute(
         """
@@ -99,19 +99,19 @@ async def insert_load(tx: Tx, _: AllPartners, load: Load) -> None:
     )
 
 
-async def set_current_load(tx: Tx, _: AllPartners, load: Load) -> None:
+async def set_current_load(tx: Tx, load: Load) -> None:
     """What a load brought is what its list says from now on; waits for all who are being compared."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load = $2 where code = $1", load.list, load.id)
 
 
-async def entry_content_hashes(tx: Tx, _: AllPartners, code: str) -> Mapping[str, bytes]:
+async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
     """The hash of what each current entry says, by its key."""
     rows = await tx.fetch("select entry_key, content from watchlist_entry where list = $1 and until_load is null", code)
     return {row["entry_key"]: row["content"] for row in rows}
 
 
-async def end_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str], load_id: UUID) -> None:
+async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> None:
     """These entries are said until now."""
     await tx.execute(
         """
@@ -124,7 +124,7 @@ async def end_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str], lo
     )
 
 
-async def insert_entries(tx: Tx, _: AllPartners, entries: Iterable[WatchlistEntry]) -> None:
+async def insert_entries(tx: Tx, entries: Iterable[WatchlistEntry]) -> None:
     """These are said from now on."""
     waiting = iter(entries)
     while batch := list(islice(waiting, _AT_ONCE)):
@@ -163,7 +163,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
     }
 
 
-async def current_load_ids(tx: Tx, _: AllPartners) -> Mapping[str, UUID]:
+async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
     """Which load of each list is current. A load that is about to become so waits for the transaction's end.
 
     So whoever is compared with a version is there to be compared again when the next one is announced, be it the first
@@ -174,7 +174,7 @@ async def current_load_ids(tx: Tx, _: AllPartners) -> Mapping[str, UUID]:
     return {row["code"]: row["current_load"] for row in rows}
 
 
-async def list_versions(tx: Tx, _: AllPartners) -> list[WatchlistVersion]:
+async def list_versions(tx: Tx) -> list[WatchlistVersion]:
     """The lists as they are loaded, by their codes."""
     rows = await tx.fetch(
         f"""
@@ -185,7 +185,7 @@ async def list_versions(tx: Tx, _: AllPartners) -> list[WatchlistVersion]:
     return [WatchlistVersion(row["code"], row["title"], row["licence"], row["unverified"], _load(row)) for row in rows]
 
 
-async def list_refused_loads(tx: Tx, _: AllPartners) -> list[Load]:
+async def list_refused_loads(tx: Tx) -> list[Load]:
     """The newest load of each list, where it was refused."""
     rows = await tx.fetch(
         f"""
@@ -197,7 +197,7 @@ async def list_refused_loads(tx: Tx, _: AllPartners) -> list[Load]:
     return [_load(row) for row in rows]
 
 
-async def list_loads(tx: Tx, _: AllPartners, code: str | None, limit: int) -> list[Load]:
+async def list_loads(tx: Tx, code: str | None, limit: int) -> list[Load]:
     """The newest loads, newest first."""
     rows = await tx.fetch(
         f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
@@ -207,13 +207,13 @@ async def list_loads(tx: Tx, _: AllPartners, code: str | None, limit: int) -> li
     return [_load(row) for row in rows]
 
 
-async def find_load(tx: Tx, _: AllPartners, load_id: UUID) -> Load | None:
+async def find_load(tx: Tx, load_id: UUID) -> Load | None:
     """One load."""
     row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
     return _load(row) if row else None
 
 
-async def has_coverage_changed(tx: Tx, _: AllPartners, load_id: UUID) -> bool:
+async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
     """Whether a load covers other categories, of bodies or of persons, than the good one before it."""
     return bool(
         await tx.fetchval(
@@ -230,7 +230,7 @@ async def has_coverage_changed(tx: Tx, _: AllPartners, load_id: UUID) -> bool:
     )
 
 
-async def list_current_entries(tx: Tx, _: AllPartners, code: str, after: str, limit: int) -> list[WatchlistEntry]:
+async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> list[WatchlistEntry]:
     """Current entries of a list in the order of their keys."""
     rows = await tx.fetch(
         f"""
@@ -244,19 +244,19 @@ async def list_current_entries(tx: Tx, _: AllPartners, code: str, after: str, li
     return [_entry(row) for row in rows]
 
 
-async def entries_added_by_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
+async def entries_added_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
     """What a load brought."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where since_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
-async def entries_ended_by_load(tx: Tx, _: AllPartners, load_id: UUID) -> list[WatchlistEntry]:
+async def entries_ended_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
     """What a load ended."""
     rows = await tx.fetch(f"select {_ENTRY} from watchlist_entry where until_load = $1 order by entry_key", load_id)
     return [_entry(row) for row in rows]
 
 
-async def find_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
+async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
     """Current entries by their keys."""
     rows = await tx.fetch(
         f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load is null",
@@ -266,7 +266,7 @@ async def find_entries(tx: Tx, _: AllPartners, code: str, keys: Sequence[str]) -
     return [_entry(row) for row in rows]
 
 
-async def query_metrics(tx: Tx, _: AllPartners) -> list[tuple[str, str, int]]:
+async def query_metrics(tx: Tx) -> list[tuple[str, str, int]]:
     """How many loads of each list became what."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
     return [(row["list"], row["status"], row["count"]) for row in rows]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.refresh_schedule import ScheduledRefresh
 from almoner.screening.watchlists.ports import WatchlistSource
 
@@ -12,7 +12,7 @@ Plan = Sequence[ScheduledRefresh[WatchlistSource]]
 Status = Literal["loaded", "unchanged", "refused", "failed"]
 
 
-async def next_due_at(tx: Tx, _: AllPartners, plan: Plan) -> datetime | None:
+async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
     """When the next list is due; at once where the table is not what the schedule says."""
     due: datetime | None = await tx.fetchval(
         """
@@ -31,7 +31,7 @@ async def next_due_at(tx: Tx, _: AllPartners, plan: Plan) -> datetime | None:
     return due
 
 
-async def claim_due_lists(tx: Tx, _: AllPartners, plan: Plan) -> list[str]:
+async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
     """Make the table what the schedule says; the lists whose time has come, each next due after its interval.
 
     One that is new in the schedule is due at once.
@@ -53,13 +53,13 @@ async def claim_due_lists(tx: Tx, _: AllPartners, plan: Plan) -> list[str]:
     return sorted(row["list"] for row in rows)
 
 
-async def count_refresh_failures(tx: Tx, _: AllPartners, code: str) -> int:
+async def count_refresh_failures(tx: Tx, code: str) -> int:
     """How often in a row it could not be fetched until now."""
     return await tx.fetchval("select failures from watchlist_refresh where list = $1", code) or 0
 
 
 async def record_refresh_attempt(
-    tx: Tx, _: AllPartners, code: str, status: Status, reason: str | None, failed: int, again: timedelta | None
+    tx: Tx, code: str, status: Status, reason: str | None, failed: int, again: timedelta | None
 ) -> None:
     """How a try went. ``failed``: how often in a row; ``again``: when to try before the interval is over."""
     await tx.execute(

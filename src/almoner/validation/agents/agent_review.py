@@ -98,7 +98,7 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, tak
     if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, held))
-    asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
+    asked = await store_mails.find_representation_request(tx, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
         outcome = outcome.with_step(_denied_step(asked))
     await store.insert_evaluation_steps(tx, held.id, outcome.steps)
@@ -151,7 +151,7 @@ async def _apply_request_decision(tx: Tx, held: AgentVerification) -> AgentVerif
     if held.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(held.partner_id), request.organisation_id)
         await store.set_organisation(tx, held, organisation.id)
-        contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, organisation.id)
+        contact = await store_mails.find_official_contact(tx, organisation.id)
         email = contact.email if contact else None
         known = Nonprofit(organisation.id, organisation.name, email, organisation.display_name)
         return replace(held, organisation=known)
@@ -198,11 +198,11 @@ async def _request_review(tx: Tx, held: AgentVerification, outcome: EvaluationOu
     """Ask the nonprofit, once, where its own address is known, and a person."""
     assert held.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
-    contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, held.organisation.id)
-    if contact is not None and await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id) is None:
+    contact = await store_mails.find_official_contact(tx, held.organisation.id)
+    if contact is not None and await store_mails.find_representation_request(tx, held.id) is None:
         question = RepresentationRequest(tx.new_id(), held.id, contact.email, tx.now, tx.now + domain.LIFETIME, None)
         await store_mails.insert_representation_request(tx, question)
-        if not await store_documents.has_usable_document(tx, ALL_PARTNERS, held.id):
+        if not await store_documents.has_usable_document(tx, held.id):
             await store.set_answer_deadline(tx, held.with_answer_deadline(question.expires_at))
         await store.insert_evaluation_steps(
             tx,
@@ -224,19 +224,19 @@ async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, docum
 
 async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
     """The scanner has refused a document: where no other stands for it, the nonprofit's answer is waited for again."""
-    for verification_id in await store_documents.list_verification_ids(tx, ALL_PARTNERS, document_id):
+    for verification_id in await store_documents.list_verification_ids(tx, document_id):
         held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-        asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, held.id)
+        asked = await store_mails.find_representation_request(tx, held.id)
         if held.status != "pending_review" or asked is None or asked.answer is not None:
             continue
-        if not await store_documents.has_usable_document(tx, ALL_PARTNERS, held.id):
+        if not await store_documents.has_usable_document(tx, held.id):
             await store.set_answer_deadline(tx, held.with_answer_deadline(asked.expires_at))
 
 
 async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, RepresentationRequest]:
     """The question that a link opens, and what it is about, true at this moment. Raises NotFound."""
     found = await store.find(tx, ALL_PARTNERS, verification_id)
-    asked = await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
+    asked = await store_mails.find_representation_request(tx, verification_id)
     if found is None or asked is None:
         raise NotFound
     return found.with_expiry_applied(tx.now), asked
@@ -245,12 +245,12 @@ async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[Age
 async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """The nonprofit answers; a person decides with it. Raises NotFound, InvalidState."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if (asked := await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)) is None:
+    if (asked := await store_mails.find_representation_request(tx, verification_id)) is None:
         raise NotFound
     if not asked.is_answerable_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
     answered = held.without_answer_deadline()
-    await store_mails.record_representation_answer(tx, ALL_PARTNERS, asked, given)
+    await store_mails.record_representation_answer(tx, asked, given)
     await store.set_answer_deadline(tx, answered)
     step = (
         _denied_step(asked)
@@ -286,7 +286,7 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
         raise OfficialContactRefused(
             "you have proposed an account of this organisation: somebody else has to record where it is asked"
         ) from refused
-    waiting = await store.list_in_review(tx, ALL_PARTNERS, contact.organisation_id)
+    waiting = await store.list_in_review(tx, contact.organisation_id)
     for verification_id in waiting:
         await enqueue_review(tx, verification_id)
     return len(waiting)

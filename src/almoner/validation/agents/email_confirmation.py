@@ -43,13 +43,13 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
     """Whether an address has not had its share; nobody else asks until the transaction ends."""
-    reached = await store_mails.lock_address_send_times(tx, ALL_PARTNERS, email, tx.real_now - confirmation_codes.DAY)
+    reached = await store_mails.lock_address_send_times(tx, email, tx.real_now - confirmation_codes.DAY)
     return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
 
 async def may_send_to_address(tx: Tx, held: AgentVerification, email: str) -> bool:
     """Whether the limits of an applicant, and of another address, allow a mail to that."""
-    before = await store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, held.id)
+    before = await store_mails.list_confirmation_send_times(tx, held.id)
     return confirmation_codes.may_send_email(before, tx.real_now, elsewhere=True) and await _is_within_address_limit(
         tx, email
     )
@@ -62,7 +62,7 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
     """
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.is_unconfirmed or not confirmation_codes.may_send_email(
-        await store_mails.list_confirmation_send_times(tx, ALL_PARTNERS, held.id), tx.real_now
+        await store_mails.list_confirmation_send_times(tx, held.id), tx.real_now
     ):
         return False
     return await send_confirmation(tx, held)
@@ -71,18 +71,18 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 async def check_code(tx: Tx, verification_id: UUID, typed: str) -> CodeCheckResult:
     """What becomes of a typed code; it confirms nothing yet. A wrong one is counted: the caller must commit."""
     await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
-    newest = await store_mails.find_latest_confirmation(tx, ALL_PARTNERS, verification_id)
+    newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
         return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(typed) else CodeCheckResult.MISSING
     answer = newest.check_code(typed, confirmation_code_of(tx, newest.id))
     if answer is CodeCheckResult.WRONG:
-        await store_mails.record_code_attempt(tx, ALL_PARTNERS, newest.id)
+        await store_mails.record_code_attempt(tx, newest.id)
     return answer
 
 
 async def find_unconfirmed_verification(tx: Tx, confirmation_id: UUID) -> AgentVerification | None:
     """Whose mail it is; None when there is nothing to confirm any more."""
-    found = await store_mails.find_confirmation(tx, ALL_PARTNERS, confirmation_id)
+    found = await store_mails.find_confirmation(tx, confirmation_id)
     if found is None:
         raise NotFound
     verification = await store.find(tx, ALL_PARTNERS, found.verification_id)

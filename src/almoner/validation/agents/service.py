@@ -87,9 +87,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     await transitions.apply_transition(tx, held.with_rejection("reapply", tx.now))
     partner = Partner(held.partner_id)
     await store.insert(tx, partner, made)
-    await store_documents.attach_documents(
-        tx, partner, made.id, await store_documents.list_document_ids(tx, ALL_PARTNERS, held.id)
-    )
+    await store_documents.attach_documents(tx, partner, made.id, await store_documents.list_document_ids(tx, held.id))
     await email_confirmation.send_confirmation(tx, made)
     asked_for = triggers.sandbox_action_of(made.first_name or "") if tx.deployment.sandbox else None
     await agent_review.enqueue_review(tx, made.id, asked_for)
@@ -108,12 +106,12 @@ async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, docu
 
 async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
     """The files that are its evidence."""
-    return await store_documents.list_document_ids(tx, ALL_PARTNERS, verification_id)
+    return await store_documents.list_document_ids(tx, verification_id)
 
 
 async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
     """Whether the applicant has given another address since, and is verified by another record."""
-    return await store.is_replaced(tx, ALL_PARTNERS, verification_id)
+    return await store.is_replaced(tx, verification_id)
 
 
 async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
@@ -140,7 +138,7 @@ async def _find_organisation(tx: Tx, partner: Partner, organisation_id: UUID) ->
         found = await organisations.get(tx, partner, organisation_id)
     except NotFound:
         return None
-    contact = await store_mails.find_official_contact(tx, ALL_PARTNERS, found.id)
+    contact = await store_mails.find_official_contact(tx, found.id)
     return Nonprofit(found.id, found.name, contact.email if contact else None, found.display_name)
 
 
@@ -170,12 +168,12 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
 
 async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
     """The evidence: what was seen and when, oldest first."""
-    return await store.list_evaluation_steps(tx, ALL_PARTNERS, verification_id)
+    return await store.list_evaluation_steps(tx, verification_id)
 
 
 async def find_representation_request(tx: Tx, verification_id: UUID) -> RepresentationRequest | None:
     """What the nonprofit was asked about it, if it was."""
-    return await store_mails.find_representation_request(tx, ALL_PARTNERS, verification_id)
+    return await store_mails.find_representation_request(tx, verification_id)
 
 
 async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | None:
@@ -257,7 +255,7 @@ async def apply_sandbox_action(tx: Tx, verification_id: UUID, asked_for: trigger
 
 async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at their agents anew."""
-    for verification_id in await store.list_open_by_requests(tx, ALL_PARTNERS, request_ids):
+    for verification_id in await store.list_open_by_requests(tx, request_ids):
         await agent_review.enqueue_review(tx, verification_id)
 
 
@@ -271,7 +269,7 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
 
 async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked, if somebody has recorded that."""
-    return await store_mails.find_official_contact(tx, ALL_PARTNERS, organisation_id)
+    return await store_mails.find_official_contact(tx, organisation_id)
 
 
 async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
@@ -281,7 +279,7 @@ async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verificat
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    due = await store.lock_due(tx, ALL_PARTNERS, limit)
+    due = await store.lock_due(tx, limit)
     for verification in due:
         await transitions.apply_transition(tx, verification.with_expiry_applied(tx.now))
     return len(due)
@@ -289,7 +287,7 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next one expires."""
-    return await store.next_expiry_at(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx)
 
 
 async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
@@ -300,18 +298,18 @@ async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BAT
     until = tx.now - domain.ERASE_AFTER
     gone = []
     for ended, after in _retention_periods(stored).items():
-        gone += await store.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
+        gone += await store.erase_personal_data(tx, ended, tx.now - after, limit)
     for verification_id, partner_id in gone:
         await matches.delete_subject(tx, ScreenedSubject("agent_verification", verification_id, partner_id))
-    return len(gone) + await store_mails.erase_representation_requests(tx, ALL_PARTNERS, until, limit)
+    return len(gone) + await store_mails.erase_representation_requests(tx, until, limit)
 
 
 async def next_erasure_at(stored: RetentionPeriods, tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    asked = await store_mails.oldest_erasable_time(tx, ALL_PARTNERS)
+    asked = await store_mails.oldest_erasable_time(tx)
     moments = [] if asked is None else [asked + domain.ERASE_AFTER]
     for ended, after in _retention_periods(stored).items():
-        if (first := await store.oldest_erasable_time(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
+        if (first := await store.oldest_erasable_time(tx, ended, tx.now - after)) is not None:
             moments.append(first + after)
     return min(moments, default=None)
 

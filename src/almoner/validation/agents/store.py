@@ -8,6 +8,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.agents.domain import VERIFICATION, AgentVerification, EndReason, Filters, Nonprofit
@@ -79,7 +80,8 @@ async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:
     )
 
 
-async def is_replaced(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
+@across_partners("held")
+async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
     """Whether another verification has taken its place."""
     return bool(
         await tx.fetchval("select exists (select from agent_verification where replaces = $1)", verification_id)
@@ -112,7 +114,8 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
     return _verification(row) if row else None
 
 
-async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[AgentVerification]:
+@across_partners("sweep")
+async def lock_due(tx: Tx, limit: int) -> list[AgentVerification]:
     """Those whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 order by a.expires_at limit $2 for no key update of a skip locked",
@@ -122,7 +125,8 @@ async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[AgentVerific
     return [_verification(row) for row in rows]
 
 
-async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next one expires, or should have."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from agent_verification where expires_at is not null"
@@ -201,7 +205,8 @@ async def set_organisation(tx: Tx, verification: AgentVerification, organisation
     )
 
 
-async def list_open_by_requests(tx: Tx, _scope: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_open_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The verifications of these validation requests that have not ended."""
     rows = await tx.fetch(
         """
@@ -214,7 +219,8 @@ async def list_open_by_requests(tx: Tx, _scope: AllPartners, request_ids: Sequen
     return [row["id"] for row in rows]
 
 
-async def list_in_review(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
+@across_partners("operators")
+async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
     """The verifications of an organisation that wait for a review."""
     rows = await tx.fetch(
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
@@ -234,9 +240,7 @@ async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence
     )
 
 
-async def list_evaluation_steps(
-    tx: Tx, _scope: AllPartners, verification_id: UUID
-) -> list[tuple[EvaluationStep, datetime]]:
+async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
     """What was seen of a verification and when, oldest first."""
     rows = await tx.fetch(
         """
@@ -290,9 +294,7 @@ did so until after that moment.
 """
 
 
-async def oldest_erasable_time(
-    tx: Tx, _scope: AllPartners, ended: EndReason, appealed_until: datetime
-) -> datetime | None:
+async def oldest_erasable_time(tx: Tx, ended: EndReason, appealed_until: datetime) -> datetime | None:
     """When the first of those ended who are to be forgotten."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
@@ -300,9 +302,7 @@ async def oldest_erasable_time(
     return found
 
 
-async def erase_personal_data(
-    tx: Tx, _scope: AllPartners, ended: EndReason, ended_until: datetime, limit: int
-) -> list[tuple[UUID, UUID]]:
+async def erase_personal_data(tx: Tx, ended: EndReason, ended_until: datetime, limit: int) -> list[tuple[UUID, UUID]]:
     """Forget who ended so until then; which, each with its partner.
 
     They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 
 async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
@@ -19,7 +20,8 @@ async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, docu
     )
 
 
-async def has_usable_document(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
+@across_partners("held")
+async def has_usable_document(tx: Tx, verification_id: UUID) -> bool:
     """Whether there is one that somebody can look at: neither refused by the scanner nor deleted."""
     return bool(
         await tx.fetchval(
@@ -34,7 +36,8 @@ async def has_usable_document(tx: Tx, _scope: AllPartners, verification_id: UUID
     )
 
 
-async def list_verification_ids(tx: Tx, _scope: AllPartners, document_id: UUID) -> list[UUID]:
+@across_partners("followers")
+async def list_verification_ids(tx: Tx, document_id: UUID) -> list[UUID]:
     """The verifications that a file is evidence of."""
     rows = await tx.fetch(
         """
@@ -46,7 +49,8 @@ async def list_verification_ids(tx: Tx, _scope: AllPartners, document_id: UUID) 
     return [row["agent_verification_id"] for row in rows]
 
 
-async def list_document_ids(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[UUID]:
+@across_partners("held")
+async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
     """Those of a verification, in the order they came."""
     rows = await tx.fetch(
         """

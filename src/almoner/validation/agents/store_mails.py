@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 from almoner.validation.agents.confirmation_codes import EmailConfirmation
 from almoner.validation.agents.domain import Answer, OfficialContact, RepresentationRequest
 
@@ -28,7 +29,8 @@ with recursive one (id) as (
 """
 
 
-async def list_confirmation_send_times(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[datetime]:
+@across_partners("held")
+async def list_confirmation_send_times(tx: Tx, verification_id: UUID) -> list[datetime]:
     """When mails of a verification were sent, and of those that it took the place of, in real time."""
     return [row["sent_at"] for row in await tx.fetch(SEND_TIMES, verification_id)]
 
@@ -39,13 +41,14 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 """
 
 
-async def lock_address_send_times(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
+@across_partners("held")
+async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(ADDRESS_SEND_TIMES, email, since)]
 
 
-async def find_confirmation(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> EmailConfirmation | None:
+async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation | None:
     """One mail."""
     row = await tx.fetchrow(
         "select id, verification_id, sent_at, failed_attempts from agent_confirmation where id = $1", confirmation_id
@@ -53,7 +56,7 @@ async def find_confirmation(tx: Tx, _scope: AllPartners, confirmation_id: UUID) 
     return EmailConfirmation(*row) if row else None
 
 
-async def find_latest_confirmation(tx: Tx, _scope: AllPartners, verification_id: UUID) -> EmailConfirmation | None:
+async def find_latest_confirmation(tx: Tx, verification_id: UUID) -> EmailConfirmation | None:
     """The mail whose code counts."""
     row = await tx.fetchrow(
         """
@@ -65,7 +68,7 @@ async def find_latest_confirmation(tx: Tx, _scope: AllPartners, verification_id:
     return EmailConfirmation(*row) if row else None
 
 
-async def record_code_attempt(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> None:
+async def record_code_attempt(tx: Tx, confirmation_id: UUID) -> None:
     """Count a wrong code."""
     await tx.execute(
         "update agent_confirmation set failed_attempts = failed_attempts + 1 where id = $1", confirmation_id
@@ -87,9 +90,7 @@ async def insert_representation_request(tx: Tx, new: RepresentationRequest) -> N
     )
 
 
-async def find_representation_request(
-    tx: Tx, _scope: AllPartners, verification_id: UUID
-) -> RepresentationRequest | None:
+async def find_representation_request(tx: Tx, verification_id: UUID) -> RepresentationRequest | None:
     """The question about a verification."""
     row = await tx.fetchrow(
         """
@@ -101,9 +102,7 @@ async def find_representation_request(
     return RepresentationRequest(*row) if row else None
 
 
-async def record_representation_answer(
-    tx: Tx, _scope: AllPartners, question: RepresentationRequest, given: Answer
-) -> None:
+async def record_representation_answer(tx: Tx, question: RepresentationRequest, given: Answer) -> None:
     """Store the answer to a question; its verification is locked."""
     await tx.execute(
         "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
@@ -118,13 +117,13 @@ OLDEST_ERASABLE: Final = (
 )
 
 
-async def oldest_erasable_time(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_erasable_time(tx: Tx) -> datetime | None:
     """When the first question that we know the address of was over."""
     found: datetime | None = await tx.fetchval(OLDEST_ERASABLE)
     return found
 
 
-async def erase_representation_requests(tx: Tx, _scope: AllPartners, over_until: datetime, limit: int) -> int:
+async def erase_representation_requests(tx: Tx, over_until: datetime, limit: int) -> int:
     """Forget where nonprofits were asked whose questions were over until then; how many."""
     rows = await tx.fetch(
         """
@@ -141,7 +140,7 @@ async def erase_representation_requests(tx: Tx, _scope: AllPartners, over_until:
     return len(rows)
 
 
-async def find_official_contact(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> OfficialContact | None:
+async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
     """Where an organisation can be asked."""
     row = await tx.fetchrow(
         "select organisation_id, email, source from organisation_contact where organisation_id = $1", organisation_id

@@ -124,7 +124,7 @@ async def correct_registry_number(
 
 async def list_corrections(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     """Register and number as they were given before each correction, oldest first."""
-    return await store.list_corrections(tx, ALL_PARTNERS, request.id) if request.corrections else []
+    return await store.list_corrections(tx, request.id) if request.corrections else []
 
 
 async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
@@ -163,9 +163,7 @@ async def list_page(
 
 
 async def _with_documents(tx: Tx, requests: Sequence[ValidationRequest]) -> list[ValidationRequest]:
-    attached = (
-        await store.requests_by_document(tx, ALL_PARTNERS, [request.id for request in requests]) if requests else {}
-    )
+    attached = await store.requests_by_document(tx, [request.id for request in requests]) if requests else {}
     if not attached:
         return list(requests)
     found: dict[UUID, list[Document]] = {}
@@ -238,17 +236,17 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: De
 
 async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
     """Every evaluation of a request with its evidence, oldest first."""
-    return await store_evidence.list_evaluations(tx, ALL_PARTNERS, request_id)
+    return await store_evidence.list_evaluations(tx, request_id)
 
 
 async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
     """The last evaluation of a request as it is now; None before the first, and right after a correction."""
-    return await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, request_id)
+    return await store_evidence.find_latest_evaluation(tx, request_id)
 
 
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
-    found = await store.list_pending(tx, ALL_PARTNERS, registry_id, after, _BATCH_SIZE)
+    found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
     await queue.enqueue_jobs(tx, [EVALUATE.new(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
     return found[-1] if len(found) == _BATCH_SIZE else None
 
@@ -261,7 +259,7 @@ async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationR
 
 async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
     """Until the transaction ends nothing comes to rest on the request; what does at this moment is waited for."""
-    await store.lock_exclusively(tx, ALL_PARTNERS, request_id)
+    await store.lock_exclusively(tx, request_id)
 
 
 async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:

@@ -9,6 +9,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -102,7 +103,8 @@ async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRe
     return _request(row) if row else None
 
 
-async def lock_exclusively(tx: Tx, _: AllPartners, request_id: UUID) -> None:
+@across_partners("held")
+async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
     """One request, held until the transaction ends, also against rows that are to refer to it."""
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
@@ -165,7 +167,7 @@ async def store_correction(tx: Tx, before: ValidationRequest, corrected: Validat
     )
 
 
-async def list_corrections(tx: Tx, _: AllPartners, request_id: UUID) -> list[tuple[str, str]]:
+async def list_corrections(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
     """Register and number as they were given before each correction, oldest first."""
     rows = await tx.fetch(
         """
@@ -239,7 +241,8 @@ def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, 
     return (normalise_search_text(request.details.name), request.id.bytes) if sort == "name" else (request.id.bytes,)
 
 
-async def list_pending(tx: Tx, _: AllPartners, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
+@across_partners("sweep")
+async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
     """Pending requests that name a registry, after an id, by id."""
     rows = await tx.fetch(
         """
@@ -265,7 +268,8 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
     )
 
 
-async def requests_by_document(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+@across_partners("followers")
+async def requests_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     """By the ids of their documents the requests that they are attached to, among these."""
     rows = await tx.fetch(
         """

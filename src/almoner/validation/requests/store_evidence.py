@@ -8,7 +8,8 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 from almoner.validation.requests.domain import Evaluation, EvaluationOutcome, EvaluationStep, StepVerdict
 
 
@@ -67,13 +68,15 @@ _EVALUATIONS: Final = """
 """
 
 
-async def list_evaluations(tx: Tx, _: AllPartners, request_id: UUID) -> list[Evaluation]:
+@across_partners("held")
+async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
     """The evaluations of a request, oldest first."""
     rows = await tx.fetch(f"{_EVALUATIONS} where e.validation_request_id = $1 order by e.id", request_id)
     return [_evaluation(row) for row in rows]
 
 
-async def find_latest_evaluation(tx: Tx, _: AllPartners, request_id: UUID) -> Evaluation | None:
+@across_partners("held")
+async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
     """The last evaluation of a request as it is now; None before the first, and right after a correction."""
     row = await tx.fetchrow(
         f"""

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.batching import CallBatcher
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner
+from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobOf, JobRecorded, JobRetry, Result
@@ -115,7 +115,7 @@ class DeliveryWorker:
 
     async def _load_all(self, delivery_ids: Sequence[UUID]) -> list[_LoadedDelivery | None]:
         async with self._db.read() as tx:
-            found = await store.load_due_deliveries(tx, ALL_PARTNERS, delivery_ids)
+            found = await store.load_due_deliveries(tx, delivery_ids)
             receivers = await subscriptions.find_active(tx, {due.subscription_id for due in found.values()})
         return [
             _LoadedDelivery(due, receivers.get(due.subscription_id)) if (due := found.get(delivery_id)) else None
@@ -133,7 +133,7 @@ class DeliveryWorker:
 
     async def _cancel_all(self, delivery_ids: Sequence[UUID]) -> list[None]:
         async with self._db.single() as tx:
-            await store.end(tx, ALL_PARTNERS, delivery_ids, "cancelled")
+            await store.end(tx, delivery_ids, "cancelled")
         return [None] * len(delivery_ids)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso_timestamp
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
@@ -153,29 +153,29 @@ async def list_page(
 
 async def next_attempt_deletion_at(tx: Tx) -> datetime | None:
     """When the first attempt has been kept for 30 days."""
-    started = await store.oldest_attempt_at(tx, ALL_PARTNERS)
+    started = await store.oldest_attempt_at(tx)
     return None if started is None else started + ATTEMPT_RETENTION
 
 
 async def delete_old_attempts(tx: Tx) -> int:
     """Sweep: remove attempts after 30 days; how many were removed."""
-    return await store.delete_old_attempts(tx, ALL_PARTNERS, tx.now - ATTEMPT_RETENTION, _BATCH)
+    return await store.delete_old_attempts(tx, tx.now - ATTEMPT_RETENTION, _BATCH)
 
 
 async def next_delivery_deletion_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended has been kept for 90 days."""
-    created = await store.oldest_ended_delivery_at(tx, ALL_PARTNERS)
+    created = await store.oldest_ended_delivery_at(tx)
     return None if created is None else created + DELIVERY_RETENTION
 
 
 async def delete_old_deliveries(tx: Tx) -> int:
     """Sweep: remove deliveries after 90 days, as long as their events are kept; how many were removed."""
-    return await store.delete_old_deliveries(tx, ALL_PARTNERS, tx.now - DELIVERY_RETENTION, _BATCH)
+    return await store.delete_old_deliveries(tx, tx.now - DELIVERY_RETENTION, _BATCH)
 
 
 async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
     """Store attempts and what follows from them; the ids of the deliveries whose next attempt this was."""
-    recorded = await store.record_attempts(tx, ALL_PARTNERS, outcomes)
+    recorded = await store.record_attempts(tx, outcomes)
     ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
     answers: dict[UUID, tuple[Partner, list[ReceiverAnswer]]] = {}
     for outcome in ours:
@@ -214,7 +214,7 @@ async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
             tx, lane_of(subscription_id, reason), tx.now - EXPIRES_AFTER, _BATCH
         )
     ]
-    await store.end(tx, ALL_PARTNERS, [UUID(hex=payload["delivery"]) for payload in old], "failed")
+    await store.end(tx, [UUID(hex=payload["delivery"]) for payload in old], "failed")
     return len(old)
 
 
@@ -253,7 +253,7 @@ async def _enqueue_deliveries(tx: Tx, deliveries: Sequence[NewDelivery]) -> int:
     """Store deliveries and enqueue their first attempts, each in the lane of its receiver."""
     if not deliveries:
         return 0
-    stored = set(await store.insert(tx, ALL_PARTNERS, deliveries))
+    stored = set(await store.insert(tx, deliveries))
     await queue.enqueue_jobs(
         tx,
         [

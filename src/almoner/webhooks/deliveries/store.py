@@ -8,7 +8,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.webhooks.deliveries.domain import OPEN_STATUSES, Attempt, AttemptResult, Delivery, Status
 from almoner.webhooks.subscriptions.domain import Reason
@@ -62,7 +63,7 @@ class AttemptOutcome:
     verdict: AttemptResult
 
 
-async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[NewDelivery]) -> list[UUID]:
+async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
     """Store new deliveries; the ids of those that were stored: an event's own fan-out is stored once."""
     rows = await tx.fetch(
         """
@@ -88,7 +89,8 @@ async def insert(tx: Tx, _scope: Partner | AllPartners, deliveries: Sequence[New
     return [row["id"] for row in rows]
 
 
-async def load_due_deliveries(tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
+@across_partners("sweep")
+async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
     """The deliveries that a worker was given, with the bytes to send: the event's frozen payload (W7)."""
     rows = await tx.fetch(
         """
@@ -102,7 +104,7 @@ async def load_due_deliveries(tx: Tx, _scope: AllPartners, delivery_ids: Sequenc
     return {row["id"]: DueDelivery(**row) for row in rows}
 
 
-async def record_attempts(tx: Tx, _scope: AllPartners, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
+async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
     """Store attempts and what they led to, in one statement; the ids of the deliveries whose next attempt this was.
 
     An attempt that another worker has recorded meanwhile changes nothing: its number is taken.
@@ -142,9 +144,8 @@ async def record_attempts(tx: Tx, _scope: AllPartners, outcomes: Sequence[Attemp
     return {row["id"] for row in rows}
 
 
-async def end(
-    tx: Tx, _scope: AllPartners, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]
-) -> None:
+@across_partners("held")
+async def end(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]) -> None:
     """End pending deliveries: cancelled when their subscription takes nothing more, failed when they are too old."""
     await tx.execute(
         """
@@ -211,7 +212,7 @@ async def list_page(
 # do the attempts.
 
 
-async def oldest_attempt_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_attempt_at(tx: Tx) -> datetime | None:
     """When the first attempt that is kept began."""
     started: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
@@ -219,7 +220,7 @@ async def oldest_attempt_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     return started
 
 
-async def delete_old_attempts(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
+async def delete_old_attempts(tx: Tx, until: datetime, limit: int) -> int:
     """Remove attempts that began at ``until`` or before; how many."""
     removed = await tx.fetchval(
         """
@@ -237,7 +238,8 @@ async def delete_old_attempts(tx: Tx, _scope: AllPartners, until: datetime, limi
     return int(removed)
 
 
-async def oldest_ended_delivery_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def oldest_ended_delivery_at(tx: Tx) -> datetime | None:
     """When the first delivery that has ended was created."""
     created: datetime | None = await tx.fetchval(
         "select created_at from webhook_delivery where status <> all($1) order by id limit 1", OPEN_STATUSES
@@ -245,7 +247,8 @@ async def oldest_ended_delivery_at(tx: Tx, _scope: AllPartners) -> datetime | No
     return created
 
 
-async def delete_old_deliveries(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> int:
+@across_partners("sweep")
+async def delete_old_deliveries(tx: Tx, until: datetime, limit: int) -> int:
     """Remove deliveries that have ended and were created at ``until`` or before; how many."""
     removed = await tx.fetchval(
         """

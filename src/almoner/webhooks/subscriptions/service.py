@@ -16,7 +16,7 @@ from almoner.access.security_emails import service as security_emails
 from almoner.access.security_emails.domain import Kind
 from almoner.kit.errors import Forbidden, IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, value_or_current
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.caller import PERSONAL
@@ -96,12 +96,12 @@ async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> Webhook
 
 async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListener]:
     """The subscriptions of partners that take deliveries, with what they listen to."""
-    return await store.list_listeners(tx, ALL_PARTNERS, partners)
+    return await store.list_listeners(tx, partners)
 
 
 async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
     """Those of the subscriptions that take deliveries now, for the worker."""
-    return await store.find_active(tx, ALL_PARTNERS, subscription_ids)
+    return await store.find_active(tx, subscription_ids)
 
 
 async def list_page(
@@ -125,7 +125,7 @@ async def update(
 
     At another address, or once it is resumed, a receiver begins anew: nothing of its failures is held against it.
     """
-    await store.lock_health(tx, ALL_PARTNERS, [subscription_id])
+    await store.lock_health(tx, [subscription_id])
     before = await _lock(tx, partner, subscription_id)
     changed = replace(
         before,
@@ -143,7 +143,7 @@ async def update(
     _validate(tx, changed.url, changed.events)
     if changed.url != before.url or changed.status == "active" != before.status:
         changed = replace(changed, health=ReceiverHealth(last_success_at=before.health.last_success_at))
-        await store.update_health(tx, ALL_PARTNERS, {changed.id: changed.health})
+        await store.update_health(tx, {changed.id: changed.health})
         await _limit_attempts(tx, {changed.id: changed.health})
     await store.update(tx, partner, changed)
     return changed
@@ -198,7 +198,7 @@ async def record_answers(
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
     fast = {key: domain.all_fast(ended) for key, (_, ended) in answers.items()}
-    before = await store.record_successes(tx, ALL_PARTNERS, fast)
+    before = await store.record_successes(tx, fast)
     if not before:
         return {}
     changed: dict[UUID, ReceiverHealth] = {}
@@ -210,7 +210,7 @@ async def record_answers(
             after = replace(after, warned_at=tx.real_now)
             concerned.append((partner, subscription_id, concern))
         changed[subscription_id] = after
-    await store.update_health(tx, ALL_PARTNERS, changed)
+    await store.update_health(tx, changed)
     moved = {key: health for key, health in changed.items() if health.limits != before[key].limits}
     await _limit_attempts(tx, moved)
     for partner, subscription_id, concern in concerned:

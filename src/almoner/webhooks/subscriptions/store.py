@@ -6,7 +6,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.webhooks.subscriptions.domain import (
     EVERY_EVENT,
@@ -158,7 +159,7 @@ async def list_page(
     return [_subscription(tx, row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_listeners(tx: Tx, _scope: AllPartners, partners: Collection[UUID]) -> list[EventListener]:
+async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListener]:
     """The active subscriptions of partners, without their secrets."""
     rows = await tx.fetch(
         """
@@ -170,9 +171,7 @@ async def list_listeners(tx: Tx, _scope: AllPartners, partners: Collection[UUID]
     return [EventListener(row["id"], row["partner_id"], row["events"]) for row in rows]
 
 
-async def find_active(
-    tx: Tx, _scope: AllPartners, subscription_ids: Collection[UUID]
-) -> dict[UUID, WebhookSubscription]:
+async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
     """Those of the subscriptions that take deliveries now."""
     rows = await tx.fetch(
         f"""
@@ -184,7 +183,7 @@ async def find_active(
     return {row["id"]: _subscription(tx, row) for row in rows}
 
 
-async def lock_health(tx: Tx, _scope: AllPartners, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
+async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
     """How receivers do, held until the transaction ends; in one order, so that no two workers wait for each other."""
     rows = await tx.fetch(
         f"""
@@ -196,9 +195,8 @@ async def lock_health(tx: Tx, _scope: AllPartners, subscription_ids: Collection[
     return {row["subscription_id"]: _health(row) for row in rows}
 
 
-async def record_successes(
-    tx: Tx, _scope: AllPartners, answers: Mapping[UUID, bool | None]
-) -> dict[UUID, ReceiverHealth]:
+@across_partners("held")
+async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
     """Write down that receivers took what they were sent; of the others how they do. All are held, as by the above.
 
     ``answers``: whether one that took everything was fast, None for one that did not. Who is as fast as before and
@@ -224,7 +222,7 @@ async def record_successes(
     return {row["subscription_id"]: _health(row) for row in rows}
 
 
-async def update_health(tx: Tx, _scope: AllPartners, changed: Mapping[UUID, ReceiverHealth]) -> None:
+async def update_health(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
     """Store how receivers do; their rows are locked."""
     columns = [[getattr(health, name) for health in changed.values()] for name in _HEALTH]
     await tx.execute(

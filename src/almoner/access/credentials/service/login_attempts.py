@@ -28,7 +28,7 @@ from almoner.access.credentials.domain import (
 from almoner.access.credentials.store import AttemptSlot
 from almoner.access.people.domain import MAX_TYPED_NAME, Person, Realm
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.outbound.addresses import client_network, wider_client_network
 
 BATCH: Final = 1000
@@ -94,33 +94,31 @@ async def count_code_attempt(tx: Tx, person: Person, source: AttemptSource) -> C
 
 async def record_success(tx: Tx, counted: CountedAttempt) -> None:
     """The try was right: what its source did wrong before is forgiven, and it does not count against the others."""
-    await store.clear_attempts(tx, ALL_PARTNERS, [counted.own], counted.shared)
+    await store.clear_attempts(tx, [counted.own], counted.shared)
 
 
 async def clear_attempts(tx: Tx, person: Person) -> None:
     """The person has shown otherwise who they are: by a link to their mailbox."""
     hashes = [_person_hash(tx.vault, person), _code_hash(tx.vault, person)]
-    await store.delete_attempts(tx, ALL_PARTNERS, person.realm.id, hashes)
+    await store.delete_attempts(tx, person.realm.id, hashes)
 
 
 async def should_record_refusal(tx: Tx, realm: Realm, person: Person | None) -> bool:
     """Whether a refusal is to be recorded now: at most one a minute of a person, and of all unknown names together."""
     name = tx.vault.keyed_hash("sign-in-refused", person.id.bytes if person else b"")
-    return await store.claim_refusal_record(
-        tx, ALL_PARTNERS, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL
-    )
+    return await store.claim_refusal_record(tx, (realm.id, name, _ANYWHERE), tx.real_now - REFUSAL_LOG_INTERVAL)
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When the first try is a day old, or the first challenge over: by real time, told in business time."""
-    tried, challenge = await store.oldest_record_times(tx, ALL_PARTNERS)
+    tried, challenge = await store.oldest_record_times(tx)
     over = [moment for moment in (tried + ATTEMPT_RETENTION if tried else None, challenge) if moment]
     return tx.now + (min(over) - tx.real_now) if over else None
 
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: remove tries of a day ago and challenges that are over; how many rows went."""
-    return await store.delete_expired(tx, ALL_PARTNERS, tx.real_now - ATTEMPT_RETENTION, limit)
+    return await store.delete_expired(tx, tx.real_now - ATTEMPT_RETENTION, limit)
 
 
 async def _count_attempt(
@@ -128,13 +126,13 @@ async def _count_attempt(
 ) -> CountedAttempt:
     slots = [own[0], *(slot for slot, _ in shared)]
     limits = [own[1], *(limit for _, limit in shared)]
-    await store.lock_attempt_slots(tx, ALL_PARTNERS, slots)
-    found = await store.find_attempts(tx, ALL_PARTNERS, slots)
+    await store.lock_attempt_slots(tx, slots)
+    found = await store.find_attempts(tx, slots)
     waits = [one.next_allowed_at(limit, tx.real_now) for one, limit in zip(found, limits, strict=True) if one]
     if until := max((wait for wait in waits if wait), default=None):
         raise AttemptThrottled(until)
     left = [one.unexpired_failures(limit, tx.real_now) if one else 0 for one, limit in zip(found, limits, strict=True)]
-    await store.store_attempts(tx, ALL_PARTNERS, slots, [failures + 1 for failures in left])
+    await store.store_attempts(tx, slots, [failures + 1 for failures in left])
     return CountedAttempt(slots[0], tuple(slots[1:]))
 
 
@@ -145,7 +143,7 @@ def _source_key(source: AttemptSource) -> str:
 async def _name_hash(tx: Tx, user_name: str, person: Person | None) -> bytes:
     """A keyed hash, so that the table reveals no names. It is the same for every spelling of a name."""
     readable = is_storable_text(user_name) and len(user_name) <= MAX_TYPED_NAME
-    folded = await store.casefold_name(tx, ALL_PARTNERS, user_name.strip()) if readable else user_name
+    folded = await store.casefold_name(tx, user_name.strip()) if readable else user_name
     if person is not None:
         return _person_hash(tx.vault, person)
     return tx.vault.keyed_hash("sign-in-name", folded.encode(errors="replace"))

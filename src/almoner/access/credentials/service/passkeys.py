@@ -23,7 +23,7 @@ from almoner.access.credentials.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import Person, Realm
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.deployment import BaseUrls
 from almoner.platform.pages.headers import origin_of_url
 
@@ -158,5 +158,5 @@ async def _consume_challenge(tx: Tx, purpose: Purpose, binding: bytes, challenge
     until = datetime.fromtimestamp(int.from_bytes(body[_RANDOM_BYTES:]), UTC)
     if tx.real_now >= until:
         raise PasskeyRefused("the challenge is over")
-    if not await store.consume_challenge(tx, ALL_PARTNERS, tx.vault.keyed_hash("passkey-challenge", challenge), until):
+    if not await store.consume_challenge(tx, tx.vault.keyed_hash("passkey-challenge", challenge), until):
         raise PasskeyRefused("the challenge was used")

@@ -30,7 +30,7 @@ from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import Details
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 MAX_LISTED: Final = 100
 BATCH: Final = 1000
@@ -160,14 +160,14 @@ def request_origin_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
     """When something has been over for 90 days: sign-ins by real time, links by business time; in business time."""
-    sign_in, link = await store.oldest_record_times(tx, ALL_PARTNERS)
+    sign_in, link = await store.oldest_record_times(tx)
     over = [moment for moment in (tx.now + (sign_in - tx.real_now) if sign_in else None, link) if moment]
     return min(over) + RETENTION if over else None
 
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: remove what has been over for 90 days; how many records went."""
-    return await store.delete_expired(tx, ALL_PARTNERS, tx.real_now - RETENTION, tx.now - RETENTION, limit)
+    return await store.delete_expired(tx, tx.real_now - RETENTION, tx.now - RETENTION, limit)
 
 
 def _sign_device_cookie(tx: Tx, person: Person, epoch: int) -> str:

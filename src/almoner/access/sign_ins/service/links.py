@@ -21,7 +21,7 @@ from almoner.access.sign_ins.domain import (
     device_label,
 )
 from almoner.platform.crypto import DecryptionFailed
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
@@ -93,7 +93,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
 async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
     """The link of a token, and whose it is. Raises LinkClosed, which says why."""
     link_id = tx.vault.read_page_token(purpose, token)
-    found = await store.find_link(tx, ALL_PARTNERS, link_id, purpose) if link_id else None
+    found = await store.find_link(tx, link_id, purpose) if link_id else None
     if found is None or not found[1].active:
         raise LinkClosed("unknown")
     if why := found[0].closed_reason(tx.now):

@@ -136,7 +136,7 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
 
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
     """One dispute. Raises DisputeRefused."""
-    if (found := await store.find(tx, ALL_PARTNERS, dispute_id)) is None:
+    if (found := await store.find(tx, dispute_id)) is None:
         raise DisputeError("there is no dispute with this ID: see `almoner disputes list --all`")
     return found
 
@@ -150,10 +150,10 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     if not gift.not_disbursed:
         return  # the payout has not come back, or the gift went out again
     transfers: list[LedgerTransfer] = []
-    for lost in await store.unrecovered_losses(tx, ALL_PARTNERS, donation_id):
+    for lost in await store.unrecovered_losses(tx, donation_id):
         owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed
         back, _ = domain.split_loss(lost.money, owed)
-        await store.record_recovery(tx, ALL_PARTNERS, lost.id, back)
+        await store.record_recovery(tx, lost.id, back)
         if back:
             transfers += ledger_domain.dispute_recovered_transfers(
                 lost.id, lost.provider, gift.donation.organisation_id, back
@@ -164,7 +164,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
-    return await store.list_newest(tx, ALL_PARTNERS, statuses, limit)
+    return await store.list_newest(tx, statuses, limit)
 
 
 async def disputes_of_payments(
@@ -172,14 +172,14 @@ async def disputes_of_payments(
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
     """Those of several payments, by payment, oldest first, each with the kinds of lines that are booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
-    for dispute, reported in await store.disputes_of_payments(tx, ALL_PARTNERS, provider, provider_payments):
+    for dispute, reported in await store.disputes_of_payments(tx, provider, provider_payments):
         found.setdefault(dispute.provider_payment, []).append((dispute, reported))
     return found
 
 
 async def count_open(tx: Tx) -> int:
     """How many are open."""
-    return await store.count_open(tx, ALL_PARTNERS)
+    return await store.count_open(tx)
 
 
 async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:
@@ -189,20 +189,20 @@ async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> 
 
 async def next_refresh_at(tx: Tx) -> datetime | None:
     """When an open dispute is looked at again."""
-    looked = await store.oldest_refresh_at(tx, ALL_PARTNERS)
+    looked = await store.oldest_refresh_at(tx)
     return None if looked is None else looked + domain.REFRESH_INTERVAL
 
 
 async def enqueue_due_refreshes(tx: Tx, limit: int = BATCH) -> int:
     """Have workers look at the open disputes that nobody has looked at for a day; how many."""
-    found = await store.claim_due_refreshes(tx, ALL_PARTNERS, tx.now - domain.REFRESH_INTERVAL, limit)
+    found = await store.claim_due_refreshes(tx, tx.now - domain.REFRESH_INTERVAL, limit)
     for payment in found:
         await enqueue_refresh(tx, payment)
     return len(found)
 
 
 async def _recorded_disputes(tx: Tx, provider: str, payment: str) -> dict[str, Dispute]:
-    return {one.provider_dispute: one for one in await store.disputes_of_payment(tx, ALL_PARTNERS, provider, payment)}
+    return {one.provider_dispute: one for one in await store.disputes_of_payment(tx, provider, payment)}
 
 
 def _is_new_state(known: Dispute | None, found: ProviderDispute) -> bool:
@@ -284,7 +284,7 @@ async def _record_opened(
         decided_by=None,
         note=None,
     )
-    await store.insert(tx, ALL_PARTNERS, dispute)
+    await store.insert(tx, dispute)
     if isinstance(subject, _DisputedDonation):
         await donations.emit_event(tx, DISPUTED, await donations.get(tx, ALL_PARTNERS, subject.donation.id))
     tx.after_commit(lambda: _log.error("dispute_opened", **reported))
@@ -305,7 +305,7 @@ async def _record_ended(
 async def _record_won(
     tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
-    await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
+    await store.close_dispute(tx, dispute.id, decided)
     await donations.emit_event(tx, DISPUTE_CLOSED, await _release_donation(tx, gift))
     return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, dispute.money)
 
@@ -319,9 +319,7 @@ async def _record_lost(
         raise RetryLater  # the provider sends it, or refuses it: then we know how much is left
     owed = donation.owed if gift.not_disbursed else Money(0, dispute.money.currency)
     of_gift, absorbed = domain.split_loss(dispute.money, owed)
-    await store.close_dispute(
-        tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed)
-    )
+    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
     refunded = await _release_donation(tx, gift)
     await donations.emit_event(tx, DISPUTE_CLOSED, refunded)
     await donations.emit_event(tx, REFUNDED, refunded)
@@ -348,11 +346,11 @@ async def _end_unallocated(
     """Held money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
     money = dispute.money
     if decided.outcome == "won":
-        await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided)
+        await store.close_dispute(tx, dispute.id, decided)
         return ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money)
     if money == held.money and held.status in ("held", "refunding"):
-        await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
+        await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(Money(0, money.currency)))
         back = await suspense.record_disputed_refund(tx, held, dispute.provider_dispute)
         return [*ledger_domain.dispute_returned_transfers(dispute.id, dispute.provider, money), *back]
-    await store.close_dispute(tx, ALL_PARTNERS, dispute.id, decided, AbsorbedLoss(money))
+    await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(money))
     return ledger_domain.dispute_lost_transfers(dispute.id, dispute.provider, None, Money(0, money.currency), money)

@@ -10,7 +10,7 @@ from asyncpg import Record
 from almoner.giving.accounting.disputes.domain import DISPUTE, AbsorbedLoss, Dispute, DisputeOutcome
 from almoner.giving.checkout.payments.domain import DisputeStatus
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id, amount_minor, currency, "
@@ -41,7 +41,7 @@ def _dispute(row: Record) -> Dispute:
     )
 
 
-async def insert(tx: Tx, _scope: AllPartners, new: Dispute) -> bool:
+async def insert(tx: Tx, new: Dispute) -> bool:
     """Keep an open dispute; False when it is known."""
     return bool(
         await tx.fetchval(
@@ -67,7 +67,7 @@ async def insert(tx: Tx, _scope: AllPartners, new: Dispute) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, dispute_id: UUID) -> Dispute | None:
+async def find(tx: Tx, dispute_id: UUID) -> Dispute | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from dispute where id = $1", dispute_id)
     return _dispute(row) if row else None
@@ -76,7 +76,7 @@ async def find(tx: Tx, _scope: AllPartners, dispute_id: UUID) -> Dispute | None:
 OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and provider_payment = $2 order by id"
 
 
-async def disputes_of_payment(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> list[Dispute]:
+async def disputes_of_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
     """Those of a payment, oldest first; its donation or held money is what is locked to change them."""
     return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
@@ -90,14 +90,14 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 
 
 async def disputes_of_payments(
-    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
+    tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
     """Those of several payments, each with the kinds of lines of reports that are booked for it."""
     rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
     return [(_dispute(row), frozenset(row["told"])) for row in rows]
 
 
-async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Dispute]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit
@@ -105,9 +105,7 @@ async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limi
     return [_dispute(row) for row in rows]
 
 
-async def close_dispute(
-    tx: Tx, _scope: AllPartners, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None
-) -> bool:
+async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
     """End one; False when it has ended."""
     return bool(
         await tx.fetchval(
@@ -134,12 +132,12 @@ select {_COLUMNS} from dispute where donation_id = $1 and disbursed and recovere
 """
 
 
-async def unrecovered_losses(tx: Tx, _scope: AllPartners, donation_id: UUID) -> list[Dispute]:
+async def unrecovered_losses(tx: Tx, donation_id: UUID) -> list[Dispute]:
     """Those that were lost after a payout was sent with the gift, which has not come back as far as we know."""
     return [_dispute(row) for row in await tx.fetch(UNRECOVERED, donation_id)]
 
 
-async def record_recovery(tx: Tx, _scope: AllPartners, dispute_id: UUID, money: Money) -> None:
+async def record_recovery(tx: Tx, dispute_id: UUID, money: Money) -> None:
     """Note what a payout that came back has brought back of a lost one."""
     await tx.execute("update dispute set recovered_minor = $2 where id = $1", dispute_id, money.minor)
 
@@ -153,7 +151,7 @@ update dispute d set checked_at = $3 from due where d.id = due.id returning d.pr
 """
 
 
-async def claim_due_refreshes(tx: Tx, _scope: AllPartners, looked_before: datetime, limit: int) -> list[str]:
+async def claim_due_refreshes(tx: Tx, looked_before: datetime, limit: int) -> list[str]:
     """The payments of open disputes that nobody has looked at since then; somebody has now."""
     return [row["provider_payment"] for row in await tx.fetch(CLAIM_DUE, looked_before, limit, tx.now)]
 
@@ -161,7 +159,7 @@ async def claim_due_refreshes(tx: Tx, _scope: AllPartners, looked_before: dateti
 OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'open'"
 
 
-async def oldest_refresh_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_refresh_at(tx: Tx) -> datetime | None:
     """When the open dispute that was looked at the longest ago was looked at."""
     found: datetime | None = await tx.fetchval(OLDEST_REFRESH)
     return found
@@ -170,6 +168,6 @@ async def oldest_refresh_at(tx: Tx, _scope: AllPartners) -> datetime | None:
 COUNT_OPEN: Final = "select count(*)::int from dispute where status = 'open'"
 
 
-async def count_open(tx: Tx, _scope: AllPartners) -> int:
+async def count_open(tx: Tx) -> int:
     """How many are open."""
     return int(await tx.fetchval(COUNT_OPEN))

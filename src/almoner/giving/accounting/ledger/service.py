@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from almoner.giving.accounting.ledger import store
 from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 
 def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
@@ -19,21 +19,21 @@ def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
 async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
     accounts = {side for transfer in transfers for side in (transfer.debit, transfer.credit)}
     if len(transfers) == 1:
-        if not await store.insert(tx, ALL_PARTNERS, transfers[0]):
-            await store.create_missing_accounts(tx, ALL_PARTNERS, list(accounts))
-            await store.insert(tx, ALL_PARTNERS, transfers[0])
+        if not await store.insert(tx, transfers[0]):
+            await store.create_missing_accounts(tx, list(accounts))
+            await store.insert(tx, transfers[0])
     elif transfers:
-        if not await store.lock_accounts(tx, ALL_PARTNERS, list(accounts)):
-            await store.create_missing_accounts(tx, ALL_PARTNERS, list(accounts))
-            await store.lock_accounts(tx, ALL_PARTNERS, list(accounts))
-        await store.insert_all(tx, ALL_PARTNERS, transfers)
+        if not await store.lock_accounts(tx, list(accounts)):
+            await store.create_missing_accounts(tx, list(accounts))
+            await store.lock_accounts(tx, list(accounts))
+        await store.insert_all(tx, transfers)
 
 
 async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
     """The two sides of an account."""
-    return await store.find_balance(tx, ALL_PARTNERS, account) or AccountBalance(account, 0, 0)
+    return await store.find_balance(tx, account) or AccountBalance(account, 0, 0)
 
 
 async def list_balances(tx: Tx) -> list[AccountBalance]:
     """Every account that was ever used."""
-    return await store.list_balances(tx, ALL_PARTNERS)
+    return await store.list_balances(tx)

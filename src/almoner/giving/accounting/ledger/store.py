@@ -6,7 +6,7 @@ from typing import Final
 from asyncpg import Record
 
 from almoner.giving.accounting.ledger.domain import AccountBalance, AccountKind, LedgerAccount, LedgerTransfer
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _ACCOUNT: Final = "kind, currency, provider, organisation_id"
 
@@ -23,7 +23,7 @@ def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-async def insert(tx: Tx, _scope: AllPartners, transfer: LedgerTransfer) -> bool:
+async def insert(tx: Tx, transfer: LedgerTransfer) -> bool:
     """Post one; False while one of its accounts is not open.
 
     Raises UniqueViolationError for a movement that was posted before, CheckViolationError for one that nothing covers.
@@ -31,7 +31,7 @@ async def insert(tx: Tx, _scope: AllPartners, transfer: LedgerTransfer) -> bool:
     return await tx.execute(_INSERT, *_values(tx, transfer)) == "INSERT 0 1"
 
 
-async def insert_all(tx: Tx, _scope: AllPartners, transfers: Sequence[LedgerTransfer]) -> None:
+async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
     """Post several in one statement, in order, whose accounts are open and locked. Raises as ``insert``."""
     await tx.execute(
         """
@@ -52,7 +52,7 @@ async def insert_all(tx: Tx, _scope: AllPartners, transfers: Sequence[LedgerTran
     )
 
 
-async def lock_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAccount]) -> bool:
+async def lock_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
     """Hold the accounts, in the order in which every posting takes them; False, and none held, while one is not open.
 
     Who opens an account waits for others who open the same: nobody may hold one meanwhile, or each waits for the other.
@@ -69,7 +69,7 @@ async def lock_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAc
     return len(rows) == len(keys)
 
 
-async def create_missing_accounts(tx: Tx, _scope: AllPartners, accounts: Sequence[LedgerAccount]) -> None:
+async def create_missing_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> None:
     """Open those that are not there, in one order, so that two writers wait for each other and never deadlock."""
     ordered = sorted(set(accounts), key=lambda account: account.key)
     await tx.execute(
@@ -92,7 +92,7 @@ def _balance(row: Record) -> AccountBalance:
     return AccountBalance(account, row["debits_minor"], row["credits_minor"])
 
 
-async def find_balance(tx: Tx, _scope: AllPartners, account: LedgerAccount) -> AccountBalance | None:
+async def find_balance(tx: Tx, account: LedgerAccount) -> AccountBalance | None:
     """The balance of one account; None before its first transfer."""
     row = await tx.fetchrow(
         f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", account.key
@@ -100,7 +100,7 @@ async def find_balance(tx: Tx, _scope: AllPartners, account: LedgerAccount) -> A
     return _balance(row) if row else None
 
 
-async def list_balances(tx: Tx, _scope: AllPartners) -> list[AccountBalance]:
+async def list_balances(tx: Tx) -> list[AccountBalance]:
     """Every account, in the order of their keys."""
     rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
     return [_balance(row) for row in rows]

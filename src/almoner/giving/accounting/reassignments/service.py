@@ -51,7 +51,7 @@ async def reassign_donation(
     money = domain.owed_amount(held)
     source = held.organisation_id
     made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
-    await store.insert(tx, ALL_PARTNERS, made)
+    await store.insert(tx, made)
     if money:
         ledger.post_at_commit(tx, ledger_domain.reassignment_transfers(made.id, source, organisation_id, money))
     return given
@@ -59,17 +59,17 @@ async def reassign_donation(
 
 async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """How a gift came to the nonprofit that it is for now; None when it was made for it."""
-    return await store.newest_reassignment(tx, ALL_PARTNERS, donation_id)
+    return await store.newest_reassignment(tx, donation_id)
 
 
 async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a gift was for at a moment."""
-    return await store.former_organisation(tx, ALL_PARTNERS, donation.id, moment) or donation.organisation_id
+    return await store.former_organisation(tx, donation.id, moment) or donation.organisation_id
 
 
 async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
-    return await store.donations_of_merged_organisations(tx, ALL_PARTNERS, after, limit)
+    return await store.donations_of_merged_organisations(tx, after, limit)
 
 
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:

@@ -6,10 +6,11 @@ from uuid import UUID
 
 from almoner.giving.accounting.reassignments.domain import Reassignment
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 
-async def insert(tx: Tx, _scope: AllPartners, made: Reassignment) -> None:
+async def insert(tx: Tx, made: Reassignment) -> None:
     """Keep who gave a gift to whom, and why."""
     await tx.execute(
         """
@@ -30,7 +31,7 @@ async def insert(tx: Tx, _scope: AllPartners, made: Reassignment) -> None:
     )
 
 
-async def newest_reassignment(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Reassignment | None:
+async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
     """The last that was done with a gift."""
     row = await tx.fetchrow(
         """
@@ -51,7 +52,7 @@ select from_organisation from reassignment where donation_id = $1 and reassigned
 """
 
 
-async def former_organisation(tx: Tx, _scope: AllPartners, donation_id: UUID, moment: datetime) -> UUID | None:
+async def former_organisation(tx: Tx, donation_id: UUID, moment: datetime) -> UUID | None:
     """Whose a gift was at a moment, if it was passed on after that."""
     found: UUID | None = await tx.fetchval(FORMER_ORGANISATION, donation_id, moment)
     return found
@@ -65,6 +66,7 @@ order by d.id limit $2
 """
 
 
-async def donations_of_merged_organisations(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
+@across_partners("followers")
+async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Received gifts to nonprofits that went over into another: by creation, after one of them."""
     return [row["id"] for row in await tx.fetch(DONATIONS_OF_MERGED, after, limit)]

@@ -96,7 +96,7 @@ async def begin_refund(
         raise InvalidState(str(refused)) from refused
     money = domain.refund_amount_of(donation, minor)
     refund = _new_refund(tx, donation, money, await _payment_of(tx, donation), started_by, note)
-    await store.insert(tx, ALL_PARTNERS, refund)
+    await store.insert(tx, refund)
     transfers = ledger_domain.donation_refund_started_transfers(
         refund.id, refund.provider, donation.organisation_id, money, refund.nonprofit_share
     )
@@ -132,30 +132,30 @@ async def _payment_of(tx: Tx, donation: Donation) -> Payment | None:
 
 async def get(tx: Tx, refund_id: UUID) -> Refund:
     """One of them. Raises NoSuchRefund."""
-    if (refund := await store.find(tx, ALL_PARTNERS, refund_id)) is None:
+    if (refund := await store.find(tx, refund_id)) is None:
         raise NoSuchRefund
     return refund
 
 
 async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
     """Those of one donation, oldest first."""
-    return await store.refunds_of_donation(tx, ALL_PARTNERS, donation_id)
+    return await store.refunds_of_donation(tx, donation_id)
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
-    return await store.list_newest(tx, ALL_PARTNERS, statuses, limit)
+    return await store.list_newest(tx, statuses, limit)
 
 
 async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
-    return await store.sent_refunds_of_payments(tx, ALL_PARTNERS, payment_ids)
+    return await store.sent_refunds_of_payments(tx, payment_ids)
 
 
 async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
     """One of them with its donation, held until the transaction ends. Raises NoSuchRefund."""
     donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
-    if (refund := await store.get_for_update(tx, ALL_PARTNERS, refund_id)) is None:
+    if (refund := await store.get_for_update(tx, refund_id)) is None:
         raise NoSuchRefund
     return donation, refund
 
@@ -185,8 +185,8 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
 
     Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
     """
-    if (refund_id := await store.find_by_provider_refund(tx, ALL_PARTNERS, provider, found.id)) is None:
-        if await store.has_unidentified_refund(tx, ALL_PARTNERS, provider, found.payment):
+    if (refund_id := await store.find_by_provider_refund(tx, provider, found.id)) is None:
+        if await store.has_unidentified_refund(tx, provider, found.payment):
             raise RetryLater
         if found.why is not None:
             tx.after_commit(lambda: _log.warning("refund_of_nobody_failed", provider_refund=found.id, why=found.why))
@@ -199,7 +199,7 @@ async def apply_provider_state(tx: Tx, provider: str, found: ProviderRefundState
     reported = {"refund": tx.ids.text("refund", refund.id), "why": found.why}
     if (found.money, found.payment, found.live) != (refund.money, ours, not tx.deployment.sandbox):
         tx.after_commit(lambda: _log.error("refund_differs", refund=reported["refund"], provider_refund=found.id))
-    elif found.why and await store.insert_failure(tx, ALL_PARTNERS, refund.id, found.why[: domain.NOTE_LENGTH]):
+    elif found.why and await store.insert_failure(tx, refund.id, found.why[: domain.NOTE_LENGTH]):
         tx.after_commit(lambda: _log.error("refund_failed", **reported))
         facts = {**_facts(tx, refund), "Refund": reported["refund"] or "", "Why": found.why}
         for officer in await people.list_with_roles(tx, OPERATORS, "finance"):
@@ -249,12 +249,12 @@ async def unsent_refunds(tx: Tx, limit: int) -> list[Refund]:
     Of a failed one ``ended_at`` and ``ended_note`` tell of its failure, and only ``let_rest`` sees to it. Of the others
     it does, and whoever begins another one of the gift; so has the donor's bank that took all back.
     """
-    return await store.unsent_refunds(tx, ALL_PARTNERS, limit)
+    return await store.unsent_refunds(tx, limit)
 
 
 async def count_unsent(tx: Tx) -> int:
     """How many those are."""
-    return await store.count_unsent(tx, ALL_PARTNERS)
+    return await store.count_unsent(tx)
 
 
 async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
@@ -264,11 +264,11 @@ async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
     """
     domain.ensure_valid_note(note)
     _, refund = await lock_with_donation(tx, refund_id)
-    came_back = await store.has_failed(tx, ALL_PARTNERS, refund_id)
+    came_back = await store.has_failed(tx, refund_id)
     if not came_back and (refund.status != "refused" or refund.ended_by is not None):
         by_hand = " (recorded manually)" if refund.ended_by else ""
         raise RefundError(f"the refund is {refund.status}{by_hand}: only a failed or returned refund can be resolved")
-    if not await store.close_refused_refund(tx, ALL_PARTNERS, refund_id, note, by):
+    if not await store.close_refused_refund(tx, refund_id, note, by):
         raise RefundError("the refund is already resolved")
     return refund
 
@@ -300,7 +300,7 @@ async def _finish_refund(
     tx: Tx, donation: Donation, refund: Refund, provider_refund: str, by: str | None, note: str | None
 ) -> list[LedgerTransfer]:
     """What is to be posted, by the caller with all else of its transaction."""
-    await store.mark_sent(tx, ALL_PARTNERS, refund.id, provider_refund, by, note)
+    await store.mark_sent(tx, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit_internal(tx, domain.SENT, RefundSent(donation.id, refund.id))
     return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
@@ -308,7 +308,7 @@ async def _finish_refund(
 
 async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | None, why: str) -> None:
     back = domain.restored_amount(donation, refund.money)
-    await store.mark_refused(tx, ALL_PARTNERS, refund.id, back, by, why)
+    await store.mark_refused(tx, refund.id, back, by, why)
     await _release_donation(tx, donation, refund)
     transfers = ledger_domain.donation_refund_reversed_transfers(
         refund.id, refund.provider, donation.organisation_id, refund.money, back

@@ -8,7 +8,8 @@ from asyncpg import Record
 
 from almoner.giving.accounting.refunds.domain import REFUND, Refund
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, donation_id, payment_id, provider, amount_minor, deducted_minor, currency, status, started_at, started_by, "
@@ -22,7 +23,7 @@ def _refund(row: Record) -> Refund:
     return Refund(id_, donation_id, payment_id, provider, Money(minor, currency), Money(absorbed, currency), *rest)
 
 
-async def insert(tx: Tx, _scope: AllPartners, refund: Refund) -> None:
+async def insert(tx: Tx, refund: Refund) -> None:
     """Store a new refund; the donation, which the caller holds, counts it.
 
     Raises CheckViolationError when more would go back than was given, or the gift is in a payout.
@@ -47,13 +48,13 @@ async def insert(tx: Tx, _scope: AllPartners, refund: Refund) -> None:
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
+async def find(tx: Tx, refund_id: UUID) -> Refund | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1", refund_id)
     return _refund(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund | None:
+async def get_for_update(tx: Tx, refund_id: UUID) -> Refund | None:
     """One of them, held until the transaction ends; its donation is held before it."""
     row = await tx.fetchrow(f"select {_COLUMNS} from refund where id = $1 for no key update", refund_id)
     return _refund(row) if row else None
@@ -62,7 +63,7 @@ async def get_for_update(tx: Tx, _scope: AllPartners, refund_id: UUID) -> Refund
 OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 order by id"
 
 
-async def refunds_of_donation(tx: Tx, _scope: AllPartners, donation_id: UUID) -> list[Refund]:
+async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
     """Those of one donation, oldest first."""
     return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
 
@@ -72,14 +73,12 @@ select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
 """
 
 
-async def list_newest(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[Refund]:
+async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
     """Those in one of these states, the newest first."""
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
 
 
-async def mark_sent(
-    tx: Tx, _scope: AllPartners, refund_id: UUID, provider_refund: str, by: str | None, note: str | None
-) -> bool:
+async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | None, note: str | None) -> bool:
     """It was sent; False when its state does not allow that.
 
     Raises UniqueViolationError when the provider's refund has ended another one.
@@ -101,9 +100,7 @@ async def mark_sent(
     )
 
 
-async def mark_refused(
-    tx: Tx, _scope: AllPartners, refund_id: UUID, given_back: Money, by: str | None, note: str
-) -> bool:
+async def mark_refused(tx: Tx, refund_id: UUID, given_back: Money, by: str | None, note: str) -> bool:
     """It will not be sent; False when its state does not allow that."""
     return bool(
         await tx.fetchval(
@@ -128,9 +125,7 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 """
 
 
-async def sent_refunds_of_payments(
-    tx: Tx, _scope: AllPartners, payment_ids: Sequence[UUID]
-) -> Mapping[UUID, list[tuple[Refund, bool]]]:
+async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
     """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
     found: dict[UUID, list[tuple[Refund, bool]]] = {}
     for row in await tx.fetch(OF_PAYMENTS, payment_ids):
@@ -160,7 +155,8 @@ _FAILED: Final = ", ".join(
 OLDEST_FAILED: Final = f"select {_FAILED} {FAILED_AFTER_SENT} order by f.reported_at, f.refund_id limit $1"
 
 
-async def unsent_refunds(tx: Tx, _scope: AllPartners, limit: int) -> list[Refund]:
+@across_partners("operators")
+async def unsent_refunds(tx: Tx, limit: int) -> list[Refund]:
     """Refused and failed ones that wait for a person, the oldest first."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({OLDEST_FAILED}) f"
     rows = await tx.fetch(f"select * from ({waiting}) w order by ended_at, id limit $1", limit)
@@ -170,7 +166,8 @@ async def unsent_refunds(tx: Tx, _scope: AllPartners, limit: int) -> list[Refund
 COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
 
 
-async def count_unsent(tx: Tx, _scope: AllPartners) -> int:
+@across_partners("operators")
+async def count_unsent(tx: Tx) -> int:
     """How many wait for a person."""
     return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {FAILED_AFTER_SENT})"))
 
@@ -178,13 +175,13 @@ async def count_unsent(tx: Tx, _scope: AllPartners) -> int:
 FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_by_provider_refund(tx: Tx, _scope: AllPartners, provider: str, name: str) -> UUID | None:
+async def find_by_provider_refund(tx: Tx, provider: str, name: str) -> UUID | None:
     """The one that a provider calls so."""
     found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, name)
     return found
 
 
-async def has_unidentified_refund(tx: Tx, _scope: AllPartners, provider: str, payment: str) -> bool:
+async def has_unidentified_refund(tx: Tx, provider: str, payment: str) -> bool:
     """Whether a refund of the payment is pending whose name at the provider we do not know yet."""
     return bool(
         await tx.fetchval(
@@ -198,7 +195,7 @@ async def has_unidentified_refund(tx: Tx, _scope: AllPartners, provider: str, pa
     )
 
 
-async def insert_failure(tx: Tx, _scope: AllPartners, refund_id: UUID, why: str) -> bool:
+async def insert_failure(tx: Tx, refund_id: UUID, why: str) -> bool:
     """A refund that was sent has failed; False when that was heard before."""
     return bool(
         await tx.fetchval(
@@ -213,12 +210,12 @@ async def insert_failure(tx: Tx, _scope: AllPartners, refund_id: UUID, why: str)
     )
 
 
-async def has_failed(tx: Tx, _scope: AllPartners, refund_id: UUID) -> bool:
+async def has_failed(tx: Tx, refund_id: UUID) -> bool:
     """Whether it failed after it was sent."""
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 
-async def close_refused_refund(tx: Tx, _scope: AllPartners, refund_id: UUID, note: str, by: str) -> bool:
+async def close_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
     """Nobody sends a refused one again; False when that was noted before."""
     return bool(
         await tx.fetchval(

@@ -39,7 +39,7 @@ from almoner.giving.checkout.payments import service as payments
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 BATCH: Final = 100
 """Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
@@ -104,8 +104,8 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
 
     Raises ReportRefused for another file of it, for a day too far ahead, and for a provider that we have no payment at.
     """
-    if not await store.has_payments_at_provider(tx, ALL_PARTNERS, report.provider):
-        names = ", ".join(await store.list_providers(tx, ALL_PARTNERS))
+    if not await store.has_payments_at_provider(tx, report.provider):
+        names = ", ".join(await store.list_providers(tx))
         raise SettlementReportError(
             f"no payment was made through a provider {report.provider!r}: "
             + (f"the providers with payments are {names}" if names else "there are no payments yet")
@@ -114,7 +114,7 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
         raise SettlementReportError(
             f"settled_on is {report.settled_on}, which is more than {DAYS_AHEAD} days in the future"
         )
-    await store.insert(tx, ALL_PARTNERS, report)
+    await store.insert(tx, report)
     found = await get_settlement(tx, report)
     if found.sha256 != report.sha256:
         raise SettlementReportError(
@@ -126,52 +126,48 @@ async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlem
 
 async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
     """What became of an imported report. Raises LookupError when it was not."""
-    if (found := await store.find_settlement(tx, ALL_PARTNERS, report.provider, report.reference)) is None:
+    if (found := await store.find_settlement(tx, report.provider, report.reference)) is None:
         raise LookupError(f"settlement {report.reference}")
     return found
 
 
 async def missing_reports(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
     """Those of these reports whose lines are not all here, in the given order."""
-    taken = await store.fully_stored_reports(tx, ALL_PARTNERS, provider, references)
+    taken = await store.fully_stored_reports(tx, provider, references)
     return [reference for reference in references if reference not in taken]
 
 
 async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When a provider is next asked what it has paid out; None while there is no payment at it."""
-    if not await store.has_payments_at_provider(tx, ALL_PARTNERS, provider):
+    if not await store.has_payments_at_provider(tx, provider):
         return None
-    looked = await store.last_fetch_at(tx, ALL_PARTNERS, provider)
+    looked = await store.last_fetch_at(tx, provider)
     return tx.now if looked is None else looked + FETCH_INTERVAL
 
 
 async def claim_fetch(tx: Tx, provider: str) -> bool:
     """Note that a provider is asked now; False when it was asked within the hour."""
-    return await store.claim_fetch(tx, ALL_PARTNERS, provider, tx.now - FETCH_INTERVAL)
+    return await store.claim_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
 async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
     """The newest reports."""
-    return await store.newest_settlements(tx, ALL_PARTNERS, limit)
+    return await store.newest_settlements(tx, limit)
 
 
 async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
     """Of which of a provider's held payments a line is booked that it went back."""
-    return {
-        name
-        for name, kind in await store.booked_line_kinds(tx, ALL_PARTNERS, provider, payments_)
-        if kind is LineKind.REFUND
-    }
+    return {name for name, kind in await store.booked_line_kinds(tx, provider, payments_) if kind is LineKind.REFUND}
 
 
 async def unbooked_lines(tx: Tx, limit: int) -> list[UnbookedLine]:
     """Lines that are not booked, the oldest first."""
-    return await store.unbooked_lines(tx, ALL_PARTNERS, limit)
+    return await store.unbooked_lines(tx, limit)
 
 
 async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
     """What reached the bank by lines that are not booked, and is in no account, by currency."""
-    return await store.unbooked_sums(tx, ALL_PARTNERS)
+    return await store.unbooked_sums(tx)
 
 
 async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:
@@ -181,9 +177,9 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    if (settlement := await store.find_settlement(tx, ALL_PARTNERS, provider, reference)) is None:
+    if (settlement := await store.find_settlement(tx, provider, reference)) is None:
         raise ClearExceptionError(f"there is no report {reference} from {provider}")
-    if not await store.clear_exception(tx, ALL_PARTNERS, settlement.id, key, cleared_by, note):
+    if not await store.clear_exception(tx, settlement.id, key, cleared_by, note):
         raise ClearExceptionError(
             f"report {reference} has no unmatched line for {key[1]} {key[0]}: see `almoner settlements unmatched`"
         )
@@ -192,7 +188,7 @@ async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *
 async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]) -> None:
     """Book up to ``BATCH`` lines of a report; those that were booked before stay as they are."""
     facts = await _load_matches(tx, settlement.provider, lines)
-    there = await store.stored_lines_by_key(tx, ALL_PARTNERS, settlement.id, [line.payment for line in lines])
+    there = await store.stored_lines_by_key(tx, settlement.id, [line.payment for line in lines])
     new = [
         StoredReportLine(tx.new_id(), settlement.id, settlement.provider, line, None, tx.now)
         for line in lines
@@ -201,35 +197,31 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
     # The payment or the refund of a payment of this batch may lie in another batch, and is looked at there.
     keys = {line.key for line in lines}
     again = await store.lock_exceptions(
-        tx, ALL_PARTNERS, [one.id for key, one in there.items() if key in keys and one.reason is not None]
+        tx, [one.id for key, one in there.items() if key in keys and one.reason is not None]
     )
     judged_new, judged_again = _reconcile_lines(new, facts), _reconcile_lines(again, facts)
     if judged_new:
-        stored = await store.insert_lines(
-            tx, ALL_PARTNERS, [one.stored for one in judged_new], _line_owners(judged_new)
-        )
+        stored = await store.insert_lines(tx, [one.stored for one in judged_new], _line_owners(judged_new))
         if stored < len(_booked_lines(judged_new)):
             raise LookupError("a line was stored by somebody else while its payment was held")
     await _place_holds(tx, judged_new)
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
         await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its notice may have been lost
     if judged_again:
-        await store.update_exceptions(
-            tx, ALL_PARTNERS, [one.stored for one in judged_again], _line_owners(judged_again)
-        )
+        await store.update_exceptions(tx, [one.stored for one in judged_again], _line_owners(judged_again))
     await _post_booked(tx, _booked_lines([*judged_new, *judged_again]))
 
 
 async def recheck_exceptions(tx: Tx, looked_before: datetime, limit: int = BATCH) -> int:
     """Look at exceptions once more; how many there were that were last looked at before that moment."""
-    found = await store.exceptions_checked_before(tx, ALL_PARTNERS, looked_before, limit)
+    found = await store.exceptions_checked_before(tx, looked_before, limit)
     if not found:
         return 0
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
     facts = await _load_matches(tx, found[0].provider, [stored.line for stored in own])
-    judged = _reconcile_lines(await store.lock_exceptions(tx, ALL_PARTNERS, [stored.id for stored in own]), facts)
-    await store.update_exceptions(tx, ALL_PARTNERS, [one.stored for one in judged], _line_owners(judged))
+    judged = _reconcile_lines(await store.lock_exceptions(tx, [stored.id for stored in own]), facts)
+    await store.update_exceptions(tx, [one.stored for one in judged], _line_owners(judged))
     await _place_holds(tx, judged)
     await _post_booked(tx, _booked_lines(judged))
     return len(own)
@@ -276,7 +268,7 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
     given = await donations.lock_all(
         tx, [paid[name].donation_id for name in named if name in paid and name not in held]
     )
-    counted = await store.booked_line_kinds(tx, ALL_PARTNERS, provider, named)
+    counted = await store.booked_line_kinds(tx, provider, named)
     back = await refunds.sent_refunds_of_payments(
         tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in held]
     )
@@ -366,7 +358,7 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
 
 async def next_recheck_at(tx: Tx) -> datetime | None:
     """When exceptions are looked at again: at the midnight (UTC) after the last look."""
-    looked = await store.oldest_check_at(tx, ALL_PARTNERS)
+    looked = await store.oldest_check_at(tx)
     return None if looked is None else _midnight(looked) + _DAY
 
 

@@ -20,7 +20,7 @@ from almoner.giving.accounting.settlements.domain import (
     UnbookedLine,
 )
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _LINE: Final = (
     "id, settlement_id, provider, kind, provider_payment, gross_minor, fee_minor, currency, reason, created_at, "
@@ -57,7 +57,7 @@ def _line(row: Record) -> StoredReportLine:
     return StoredReportLine(id_, settlement_id, provider, line, Mismatch(reason) if reason else None, since)
 
 
-async def has_payments_at_provider(tx: Tx, _scope: AllPartners, provider: str) -> bool:
+async def has_payments_at_provider(tx: Tx, provider: str) -> bool:
     """Whether there is a payment at this provider, or money of it that is held."""
     return bool(
         await tx.fetchval(
@@ -70,13 +70,13 @@ async def has_payments_at_provider(tx: Tx, _scope: AllPartners, provider: str) -
     )
 
 
-async def list_providers(tx: Tx, _scope: AllPartners) -> list[str]:
+async def list_providers(tx: Tx) -> list[str]:
     """All that ``has_payments_at_provider`` is true of; reads every payment."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 
 
-async def insert(tx: Tx, _scope: AllPartners, report: SettlementReport) -> None:
+async def insert(tx: Tx, report: SettlementReport) -> None:
     """Store a report without its lines, unless the provider's report of this reference is there."""
     await tx.execute(
         """
@@ -94,7 +94,7 @@ async def insert(tx: Tx, _scope: AllPartners, report: SettlementReport) -> None:
     )
 
 
-async def fully_stored_reports(tx: Tx, _scope: AllPartners, provider: str, references: Sequence[str]) -> set[str]:
+async def fully_stored_reports(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
     """Those of these reports of which every line is stored."""
     rows = await tx.fetch(
         """
@@ -107,7 +107,7 @@ async def fully_stored_reports(tx: Tx, _scope: AllPartners, provider: str, refer
     return {row["reference"] for row in rows}
 
 
-async def last_fetch_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime | None:
+async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
     """When a provider was last asked what it has paid out."""
     found: datetime | None = await tx.fetchval(
         "select checked_at from settlement_report_check where provider = $1", provider
@@ -115,7 +115,7 @@ async def last_fetch_at(tx: Tx, _scope: AllPartners, provider: str) -> datetime 
     return found
 
 
-async def claim_fetch(tx: Tx, _scope: AllPartners, provider: str, before: datetime) -> bool:
+async def claim_fetch(tx: Tx, provider: str, before: datetime) -> bool:
     """Note that a provider is asked now; False unless it was last asked by that moment."""
     return bool(
         await tx.fetchval(
@@ -140,7 +140,7 @@ from settlement s left join settlement_line l on l.settlement_id = s.id
 """
 
 
-async def find_settlement(tx: Tx, _scope: AllPartners, provider: str, reference: str) -> Settlement | None:
+async def find_settlement(tx: Tx, provider: str, reference: str) -> Settlement | None:
     """The provider's report of this reference, with what became of its lines."""
     row = await tx.fetchrow(
         f"{_SETTLEMENT} where s.provider = $1 and s.reference = $2 group by s.id", provider, reference
@@ -148,7 +148,7 @@ async def find_settlement(tx: Tx, _scope: AllPartners, provider: str, reference:
     return Settlement(*row) if row else None
 
 
-async def newest_settlements(tx: Tx, _scope: AllPartners, limit: int) -> list[Settlement]:
+async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
     """The newest reports."""
     rows = await tx.fetch(
         f"""
@@ -160,9 +160,7 @@ async def newest_settlements(tx: Tx, _scope: AllPartners, limit: int) -> list[Se
     return [Settlement(*row) for row in rows]
 
 
-async def stored_lines_by_key(
-    tx: Tx, _scope: AllPartners, settlement_id: UUID, payments: Sequence[str]
-) -> dict[LineKey, StoredReportLine]:
+async def stored_lines_by_key(tx: Tx, settlement_id: UUID, payments: Sequence[str]) -> dict[LineKey, StoredReportLine]:
     """Those lines of a report that are stored already."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
@@ -179,16 +177,12 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 """
 
 
-async def booked_line_kinds(
-    tx: Tx, _scope: AllPartners, provider: str, payments: Sequence[str]
-) -> set[tuple[str, LineKind]]:
+async def booked_line_kinds(tx: Tx, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
     """For which of a provider's payments a line is booked; those of gifts' refunds are told apart by the refund."""
     return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, payments)}
 
 
-async def insert_lines(
-    tx: Tx, _scope: AllPartners, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
-) -> int:
+async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> int:
     """Store new lines: booked, with their owner, or not, with the reason; how many were not there yet."""
     status = await tx.execute(
         """
@@ -227,9 +221,7 @@ async def insert_lines(
     return int(status.rpartition(" ")[2])
 
 
-async def update_exceptions(
-    tx: Tx, _scope: AllPartners, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
-) -> None:
+async def update_exceptions(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> None:
     """Note what another look at held exceptions has found."""
     await tx.execute(
         """
@@ -260,14 +252,12 @@ select {_LINE} from settlement_line where status = 'exception' and checked_at < 
 OLDEST_CHECK: Final = "select min(checked_at) from settlement_line where status = 'exception'"
 
 
-async def exceptions_checked_before(
-    tx: Tx, _scope: AllPartners, looked_before: datetime, limit: int
-) -> list[StoredReportLine]:
+async def exceptions_checked_before(tx: Tx, looked_before: datetime, limit: int) -> list[StoredReportLine]:
     """Lines that are not booked and were last looked at before a moment, the longest ago first."""
     return [_line(row) for row in await tx.fetch(EXCEPTIONS, looked_before, limit)]
 
 
-async def unbooked_lines(tx: Tx, _scope: AllPartners, limit: int) -> list[UnbookedLine]:
+async def unbooked_lines(tx: Tx, limit: int) -> list[UnbookedLine]:
     """Lines that are not booked, the oldest first, with the references of their reports."""
     rows = await tx.fetch(
         f"""
@@ -283,7 +273,7 @@ async def unbooked_lines(tx: Tx, _scope: AllPartners, limit: int) -> list[Unbook
     return [UnbookedLine(row["reference"], row["booked_in"], _line(row)) for row in rows]
 
 
-async def unbooked_sums(tx: Tx, _scope: AllPartners) -> list[CurrencyTotal]:
+async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
     """What the lines that are not booked come to, by currency."""
     rows = await tx.fetch(
         """
@@ -294,9 +284,7 @@ async def unbooked_sums(tx: Tx, _scope: AllPartners) -> list[CurrencyTotal]:
     return [CurrencyTotal(*row) for row in rows]
 
 
-async def clear_exception(
-    tx: Tx, _scope: AllPartners, settlement_id: UUID, key: LineKey, cleared_by: str, note: str
-) -> bool:
+async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by: str, note: str) -> bool:
     """Take a line off the exceptions, with who says so and why; False when it is none."""
     payment, kind, refund = key
     return bool(
@@ -318,7 +306,7 @@ async def clear_exception(
     )
 
 
-async def lock_exceptions(tx: Tx, _scope: AllPartners, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
+async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
     """Those of these lines that are not booked, in one order, held until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -330,7 +318,7 @@ async def lock_exceptions(tx: Tx, _scope: AllPartners, line_ids: Sequence[UUID])
     return [_line(row) for row in rows]
 
 
-async def oldest_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def oldest_check_at(tx: Tx) -> datetime | None:
     """When the exception that was looked at the longest ago was looked at."""
     found: datetime | None = await tx.fetchval(OLDEST_CHECK)
     return found

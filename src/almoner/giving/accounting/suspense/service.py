@@ -25,7 +25,7 @@ from almoner.giving.accounting.suspense.domain import (
 )
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode_uuid
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, NewJob
@@ -71,7 +71,7 @@ async def record_unallocated_payment(
         None,
         None,
     )
-    if not await store.insert(tx, ALL_PARTNERS, held):
+    if not await store.insert(tx, held):
         return
     reported = {"provider": provider, "payment": found.id, "reason": reason.value}
     tx.after_commit(lambda: _log.error("payment_unallocated", **reported))
@@ -81,36 +81,36 @@ async def record_unallocated_payment(
 
 async def get(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     """One of them. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.find(tx, ALL_PARTNERS, held_id)) is None:
+    if (held := await store.find(tx, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
 async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
     """One of them, held until the transaction ends. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.get_for_update(tx, ALL_PARTNERS, held_id)) is None:
+    if (held := await store.get_for_update(tx, held_id)) is None:
         raise NoSuchUnallocatedPayment
     return held
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
-    return await store.newest_payments(tx, ALL_PARTNERS, statuses, limit)
+    return await store.newest_payments(tx, statuses, limit)
 
 
 async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
-    return await store.list_decisions(tx, ALL_PARTNERS, held_ids)
+    return await store.list_decisions(tx, held_ids)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the rule decides next."""
-    return await store.next_due_at(tx, ALL_PARTNERS)
+    return await store.next_due_at(tx)
 
 
 async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
     """Do what the rules say with money that no person has decided over; how many were decided."""
-    due = await store.lock_due(tx, ALL_PARTNERS, limit)
+    due = await store.lock_due(tx, limit)
     to_refund = [held for held in due if domain.RULES[held.reason].action is RuleAction.REFUND]
     to_dismiss = [held for held in due if held not in to_refund]
     transfers = await _begin_refunds(tx, to_refund, BY_RULE, None)
@@ -130,14 +130,12 @@ async def begin_refund(tx: Tx, held_id: UUID, note: str, by: str) -> Unallocated
             "This refund goes by bank transfer. Send it, then record it with --provider-refund or import the statement."
         )
     if held.status == "refunding":
-        await store.insert_decision(
-            tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now)
-        )
+        await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.ASK_AGAIN, note, by, tx.now))
         await queue.enqueue_jobs(tx, [_refund_job(held)])
         return held
     _ensure_undecided(held)
     _ensure_posted(held)
-    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.REFUND, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.REFUND, note, by, tx.now))
     ledger.post_at_commit(tx, await _begin_refunds(tx, [held], by, note))
     return await get(tx, held_id)
 
@@ -152,10 +150,10 @@ async def record_manual_refund(tx: Tx, held_id: UUID, provider_refund: str, note
     if held.status != "refunding":
         _ensure_undecided(held)
         _ensure_posted(held)
-        await store.mark_decided(tx, ALL_PARTNERS, [held_id], "refunding", by, note)
+        await store.mark_decided(tx, [held_id], "refunding", by, note)
         transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
     decided = OfficerDecision(held_id, OfficerChoice.DONE_BY_HAND, note, by, tx.now, provider_refund)
-    await store.insert_decision(tx, ALL_PARTNERS, decided)
+    await store.insert_decision(tx, decided)
     try:
         await _finish_refund(tx, held, provider_refund, transfers)
     except UniqueViolationError as refused:
@@ -171,7 +169,7 @@ async def write_off(tx: Tx, held_id: UUID, note: str, by: str) -> UnallocatedPay
     """A person found out that it is none of ours. Raises NoSuchUnallocatedPayment, DecisionRefused."""
     held = await get_for_update(tx, held_id)
     _ensure_undecided(held)
-    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.DISMISS, note, by, tx.now))
     try:
         transfers = await _write_off(tx, [held], by, note)
     except CheckViolationError as refused:
@@ -197,7 +195,7 @@ async def ensure_applicable(tx: Tx, held_id: UUID, note: str, by: str) -> Unallo
         )
     if held.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
-    await store.insert_decision(tx, ALL_PARTNERS, OfficerDecision(held_id, OfficerChoice.ACCEPT, note, by, tx.now))
+    await store.insert_decision(tx, OfficerDecision(held_id, OfficerChoice.ACCEPT, note, by, tx.now))
     return held
 
 
@@ -205,7 +203,7 @@ async def apply_to_donation(
     tx: Tx, held: UnallocatedPayment, payment: Payment, organisation_id: UUID, note: str, by: str
 ) -> None:
     """Held money, which the caller holds, has paid a gift with this payment; its postings, which are the last."""
-    await store.mark_applied(tx, ALL_PARTNERS, held.id, payment.id, by, note)
+    await store.mark_applied(tx, held.id, payment.id, by, note)
     received = ledger_domain.payment_transfers(payment.id, payment.provider, organisation_id, payment.money)
     ledger.post_at_commit(
         tx, [*ledger_domain.unallocated_applied_transfers(held.id, held.provider, held.money), *received]
@@ -214,12 +212,12 @@ async def apply_to_donation(
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
-    return await store.lock_by_reference(tx, ALL_PARTNERS, reference)
+    return await store.lock_by_reference(tx, reference)
 
 
 async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
-    return await store.applied_payment_ids(tx, ALL_PARTNERS, reference)
+    return await store.applied_payment_ids(tx, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:
@@ -236,15 +234,15 @@ async def record_disputed_refund(tx: Tx, held: UnallocatedPayment, provider_disp
     """
     transfers: list[LedgerTransfer] = []
     if held.status == "held":
-        await store.mark_decided(tx, ALL_PARTNERS, [held.id], "refunding", BY_RULE, None)
+        await store.mark_decided(tx, [held.id], "refunding", BY_RULE, None)
         transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
-    await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_dispute)
+    await store.mark_refunded(tx, held.id, provider_dispute)
     await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
     return [*transfers, *ledger_domain.unallocated_refund_sent_transfers(held.id, held.provider, held.money)]
 
 
 async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str, before: list[LedgerTransfer]) -> None:
-    await store.mark_refunded(tx, ALL_PARTNERS, held.id, provider_refund)
+    await store.mark_refunded(tx, held.id, provider_refund)
     await queue.delete_dead_jobs(tx, REFUND.name, str(held.id))
     await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefunded(held.id))
     ledger.post_at_commit(
@@ -254,7 +252,7 @@ async def _finish_refund(tx: Tx, held: UnallocatedPayment, provider_refund: str,
 
 async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
     """The transfers are posted by the caller, with all others of its transaction."""
-    await store.mark_decided(tx, ALL_PARTNERS, [held.id for held in due], "refunding", by, note)
+    await store.mark_decided(tx, [held.id for held in due], "refunding", by, note)
     await queue.enqueue_jobs(tx, [_refund_job(held) for held in due if not held.is_by_bank])
     return [
         transfer
@@ -264,7 +262,7 @@ async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: s
 
 
 async def _write_off(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
-    await store.mark_decided(tx, ALL_PARTNERS, [held.id for held in due], "written_off", by, note)
+    await store.mark_decided(tx, [held.id for held in due], "written_off", by, note)
     ours = [held for held in due if held.is_posted]
     return [
         transfer
@@ -293,5 +291,5 @@ async def lock_by_provider_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> dict[str, UnallocatedPayment]:
     """What is held of these payments of a provider, by its ids, until the transaction ends."""
-    found = await store.lock_by_provider_payments(tx, ALL_PARTNERS, provider, provider_payments)
+    found = await store.lock_by_provider_payments(tx, provider, provider_payments)
     return {held.provider_payment: held for held in found}

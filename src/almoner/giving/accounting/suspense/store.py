@@ -15,7 +15,7 @@ from almoner.giving.accounting.suspense.domain import (
 )
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, provider, provider_payment, payment_id, donation_id, reason, amount_minor, currency, reference, status, "
@@ -42,7 +42,7 @@ def _unallocated_payment(row: Record) -> UnallocatedPayment:
     )
 
 
-async def insert(tx: Tx, _scope: AllPartners, held: UnallocatedPayment) -> bool:
+async def insert(tx: Tx, held: UnallocatedPayment) -> bool:
     """Keep money apart with its reason; False when it is held already."""
     return bool(
         await tx.fetchval(
@@ -69,20 +69,20 @@ async def insert(tx: Tx, _scope: AllPartners, held: UnallocatedPayment) -> bool:
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
+async def find(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
     """One of them."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1", held_id)
     return _unallocated_payment(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, held_id: UUID) -> UnallocatedPayment | None:
+async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment | None:
     """One of them, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from unallocated_payment where id = $1 for no key update", held_id)
     return _unallocated_payment(row) if row else None
 
 
 async def lock_by_provider_payments(
-    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
+    tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[UnallocatedPayment]:
     """What is held of these payments of a provider, in one order, until the transaction ends."""
     rows = await tx.fetch(
@@ -96,7 +96,7 @@ async def lock_by_provider_payments(
     return [_unallocated_payment(row) for row in rows]
 
 
-async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[UnallocatedPayment]:
+async def lock_due(tx: Tx, limit: int) -> list[UnallocatedPayment]:
     """Those that the rule decides now, held until the transaction ends."""
     rows = await tx.fetch(
         f"""
@@ -109,7 +109,7 @@ async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[UnallocatedP
     return [_unallocated_payment(row) for row in rows]
 
 
-async def next_due_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_due_at(tx: Tx) -> datetime | None:
     """When the rule decides next; None when nothing waits for it."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
@@ -117,7 +117,7 @@ async def next_due_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     return due
 
 
-async def newest_payments(tx: Tx, _scope: AllPartners, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
+async def newest_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from unallocated_payment where status = any($1) "
@@ -128,9 +128,7 @@ async def newest_payments(tx: Tx, _scope: AllPartners, statuses: Sequence[str], 
     return [_unallocated_payment(row) for row in rows]
 
 
-async def mark_decided(
-    tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID], target: str, by: str, note: str | None
-) -> int:
+async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
     """Decide over those that are held still; how many were."""
     status = await tx.execute(
         """
@@ -147,7 +145,7 @@ async def mark_decided(
     return int(status.rpartition(" ")[2])
 
 
-async def mark_applied(tx: Tx, _scope: AllPartners, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
+async def mark_applied(tx: Tx, held_id: UUID, payment_id: UUID, by: str, note: str) -> None:
     """A person has made it a gift, with this payment."""
     await tx.execute(
         """
@@ -170,12 +168,12 @@ where provider = 'bank_transfer' and split_part(provider_payment, '/', 1) = $1 a
 """
 
 
-async def applied_payment_ids(tx: Tx, _scope: AllPartners, reference: str) -> list[UUID]:
+async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
     """The payments of the gifts that people made of transfers under a reference."""
     return [row["applied_payment_id"] for row in await tx.fetch(APPLIED_PAYMENTS, reference)]
 
 
-async def lock_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> list[UnallocatedPayment]:
+async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
     """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
     rows = await tx.fetch(
         f"""
@@ -187,7 +185,7 @@ async def lock_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> list
     return [_unallocated_payment(row) for row in rows]
 
 
-async def mark_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_refund: str) -> bool:
+async def mark_refunded(tx: Tx, held_id: UUID, provider_refund: str) -> bool:
     """The provider has sent it back; False when that was known, or is not so decided."""
     return bool(
         await tx.fetchval(
@@ -203,7 +201,7 @@ async def mark_refunded(tx: Tx, _scope: AllPartners, held_id: UUID, provider_ref
     )
 
 
-async def insert_decision(tx: Tx, _scope: AllPartners, decided: OfficerDecision) -> None:
+async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
     """Keep what a person decided, and why."""
     await tx.execute(
         """
@@ -221,7 +219,7 @@ async def insert_decision(tx: Tx, _scope: AllPartners, decided: OfficerDecision)
     )
 
 
-async def list_decisions(tx: Tx, _scope: AllPartners, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
+async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
     """What people decided over these, oldest first."""
     rows = await tx.fetch(
         """

@@ -21,7 +21,7 @@ from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import ReleasedTransfer
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 _RULE: Final = "rule"
 
@@ -43,9 +43,9 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     statement = Statement(line.account, name, moved.currency, None, None, digest, tuple(parts))
     lines = [NewLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
-    await store.insert(tx, ALL_PARTNERS, statement, lines, (1, 1), _RULE)
+    await store.insert(tx, statement, lines, (1, 1), _RULE)
     note = f"the bank has booked {len(parts):,} payouts at once: each is a line of its own ({name})"
-    await store.mark_dismissed(tx, ALL_PARTNERS, line.id, _RULE, note)
+    await store.mark_dismissed(tx, line.id, _RULE, note)
     return True
 
 

@@ -93,7 +93,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     back = next((one for one in going if one.provider_refund == called), going[0])
     if back.provider_refund != called and (
         any(one.provider_refund == called for one in known)  # another line was taken for the one that was noted so
-        or await store.is_reference_booked(tx, ALL_PARTNERS, line, "donation_refund")
+        or await store.is_reference_booked(tx, line, "donation_refund")
     ):
         called = domain.line_reference(line)
     if isinstance(back, UnallocatedPayment):

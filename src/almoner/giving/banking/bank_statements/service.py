@@ -122,44 +122,44 @@ async def store_statement(tx: Tx, statement: Statement, *, by: str) -> bool:
     again.
     """
     account, name = statement.account, statement.reference
-    await store.lock_account(tx, ALL_PARTNERS, account)
-    recurrence, parts = await store.statement_parts(tx, ALL_PARTNERS, statement)
+    await store.lock_account(tx, account)
+    recurrence, parts = await store.statement_parts(tx, statement)
     if statement.export and (days := statement.days):
-        known = await store.exported_movements(tx, ALL_PARTNERS, account, statement.currency, *days)
+        known = await store.exported_movements(tx, account, statement.currency, *days)
     else:
-        known = await store.recorded_movements(tx, ALL_PARTNERS, account, name, recurrence) if parts else []
+        known = await store.recorded_movements(tx, account, name, recurrence) if parts else []
     new = domain.new_movements(statement, known)
     if new or not parts:
-        await store.insert(tx, ALL_PARTNERS, statement, new, (recurrence, parts + 1), by)
+        await store.insert(tx, statement, new, (recurrence, parts + 1), by)
     return bool(new or not parts)
 
 
 async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
-    return await store.open_line_ids(tx, ALL_PARTNERS, after, PAGE_SIZE)
+    return await store.open_line_ids(tx, after, PAGE_SIZE)
 
 
 async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait for a person; or the newest of all."""
-    return await store.list_lines(tx, ALL_PARTNERS, limit, every=every)
+    return await store.list_lines(tx, limit, every=every)
 
 
 async def missing_provider_payouts(tx: Tx, limit: int) -> list[MissingProviderPayout]:
     """Providers' payouts that no line of our bank tells of yet, the oldest first."""
-    return await store.missing_provider_payouts(tx, ALL_PARTNERS, limit)
+    return await store.missing_provider_payouts(tx, limit)
 
 
 async def statement_gaps(tx: Tx, limit: int) -> list[StatementGap]:
     """Statements that open with a balance which no other one ended with, the first imported first."""
-    return await store_gaps.statement_gaps(tx, ALL_PARTNERS, limit)
+    return await store_gaps.statement_gaps(tx, limit)
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
     """A person found out that no statement is missing before one. Raises NotFound, StatementRefused."""
-    if await store_gaps.find_gap(tx, ALL_PARTNERS, statement_id) is None:
+    if await store_gaps.find_gap(tx, statement_id) is None:
         raise NotFound
     _ensure_note(note)
-    if not await store_gaps.record_gap_explanation(tx, ALL_PARTNERS, statement_id, note, by):
+    if not await store_gaps.record_gap_explanation(tx, statement_id, note, by):
         raise StatementError("Somebody else has just explained this.")
 
 
@@ -169,13 +169,13 @@ async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, no
     No money moves: what the books have more at the bank than there is comes by a later report, or is a cost.
     """
     _ensure_note(note)
-    if not await store_gaps.record_payout_explanation(tx, ALL_PARTNERS, provider, reference, note, by):
+    if not await store_gaps.record_payout_explanation(tx, provider, reference, note, by):
         raise NotFound
 
 
 async def count_unreconciled(tx: Tx) -> tuple[int, int]:
     """How many lines wait for a person, and how many providers' payouts for a line."""
-    return await store.count_unreconciled(tx, ALL_PARTNERS)
+    return await store.count_unreconciled(tx)
 
 
 async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
@@ -239,7 +239,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) ->
     moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
     digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
     await store_statement(tx, Statement(SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
-    for line_id in await store.lines_of_statement(tx, ALL_PARTNERS, SANDBOX, name):
+    for line_id in await store.lines_of_statement(tx, SANDBOX, name):
         try:
             async with tx.savepoint():
                 await match_open_line(tx, line_id)
@@ -255,14 +255,10 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     line = await _lock_line(tx, line_id)
     if line.status != "open":
         return False
-    await store.lock_similar_movements(tx, ALL_PARTNERS, line)
+    await store.lock_similar_movements(tx, line)
     moved = line.movement
-    if (
-        moved.minor > 0
-        and not moved.reversal
-        and (noted := await store.find_manually_recorded_payment(tx, ALL_PARTNERS, line))
-    ):
-        await store.mark_matched(tx, ALL_PARTNERS, line.id, "request", noted, BY_RULE)
+    if moved.minor > 0 and not moved.reversal and (noted := await store.find_manually_recorded_payment(tx, line)):
+        await store.mark_matched(tx, line.id, "request", noted, BY_RULE)
         return True
     named = await _load_references(tx, line)
     found = domain.match_movement(moved, named)
@@ -276,7 +272,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         await _hold_returned_money(tx, line, named)
     why = found if isinstance(found, OpenLineReason) else await _apply_match(tx, line, *found, BY_RULE)
     if why is not None:
-        await store.mark_open(tx, ALL_PARTNERS, line.id, why)
+        await store.mark_open(tx, line.id, why)
     return why is None
 
 
@@ -306,19 +302,19 @@ async def record_refusal(tx: Tx, line_id: UUID, why: str) -> bool:
     line, refusal = await _lock_line(tx, line_id), why[: domain.MAX_REMITTANCE_TEXT] or "no reason given"
     if line.status != "open" or line.booking_error == refusal:
         return False
-    await store.mark_open(tx, ALL_PARTNERS, line.id, OpenLineReason.REFUSED, refusal)
+    await store.mark_open(tx, line.id, OpenLineReason.REFUSED, refusal)
     return True
 
 
 async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
     moved = line.movement
     asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
-    found = await store.referenced_disbursements(tx, ALL_PARTNERS, domain.end_to_end_ids(moved))
-    similar = await store.similar_movements(tx, ALL_PARTNERS, line)
+    found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
+    similar = await store.similar_movements(tx, line)
     duplicate = domain.duplicate_reason(moved, similar)
     if similar and duplicate is None:
-        await store.mark_distinct(tx, ALL_PARTNERS, line)
-    reports = await store.referenced_provider_payouts(tx, ALL_PARTNERS, moved, _DAYS, _LEAST_REFERENCE)
+        await store.mark_distinct(tx, line)
+    reports = await store.referenced_provider_payouts(tx, moved, _DAYS, _LEAST_REFERENCE)
     return LineReferences(
         requests=[await donation_requests.get(tx, ALL_PARTNERS, one) for one in asked if one is not None],
         gifts=list(
@@ -327,13 +323,13 @@ async def _load_references(tx: Tx, line: BankLine) -> LineReferences:
         reports=reports,
         payouts=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         duplicate=duplicate,
-        matched_targets=await store.matched_targets(tx, ALL_PARTNERS, [*found, *(one.id for one in reports)]),
+        matched_targets=await store.matched_targets(tx, [*found, *(one.id for one in reports)]),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
     )
 
 
 async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
-    found = [await payments.find(tx, one) for one in await store.payments_reversed_by_line(tx, ALL_PARTNERS, line)]
+    found = [await payments.find(tx, one) for one in await store.payments_reversed_by_line(tx, line)]
     return [one for one in found if one is not None]
 
 
@@ -343,21 +339,21 @@ async def _apply_match(
     """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
-        if await store.is_reference_booked(tx, ALL_PARTNERS, line, "request"):
+        if await store.is_reference_booked(tx, line, "request"):
             called = domain.line_reference(line)
         made = await donation_requests.receive_payment(
             tx, ALL_PARTNERS, thing.id, line.movement.money, called, recorded_by=by
         )
-        await store.mark_matched(tx, ALL_PARTNERS, line.id, "request", made.id, by)
+        await store.mark_matched(tx, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
         taken = await (donor_transfers.receive_transfer if matched_as == "donation" else donor_transfers.book_refund)(
             tx, line, thing
         )
         if not isinstance(taken, OpenLineReason):
-            await store.mark_matched(tx, ALL_PARTNERS, line.id, matched_as, taken, by)
+            await store.mark_matched(tx, line.id, matched_as, taken, by)
         return taken if isinstance(taken, OpenLineReason) else None
-    await store.mark_matched(tx, ALL_PARTNERS, line.id, matched_as, thing.id, by)
+    await store.mark_matched(tx, line.id, matched_as, thing.id, by)
     if isinstance(thing, Disbursement):
         await _apply_to_disbursement(tx, line, matched_as, thing, by)
     return None
@@ -398,7 +394,7 @@ async def assign_line_to_report(tx: Tx, line_id: UUID, provider: str, reference:
     Raises NotFound, StatementRefused.
     """
     line = await _lock_open_line(tx, line_id)
-    if (report := await store.find_provider_payout(tx, ALL_PARTNERS, provider, reference)) is None:
+    if (report := await store.find_provider_payout(tx, provider, reference)) is None:
         raise StatementError(
             f"There is no settlement report {reference} from {provider}: see `almoner settlements list`."
         )
@@ -420,7 +416,7 @@ async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str
     """Books rest on these: amount, currency and state have to be right, whoever says what the line is."""
     things = [*(one.id for one in named.reports), *(one.id for one in named.payouts)]
     found = domain.match_movement(
-        line.movement, replace(named, matched_targets=await store.matched_targets(tx, ALL_PARTNERS, things))
+        line.movement, replace(named, matched_targets=await store.matched_targets(tx, things))
     )
     if isinstance(found, OpenLineReason):
         raise StatementError(f"The line cannot be matched to this record: {found.sentence}")
@@ -440,7 +436,7 @@ async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
     """A person knows that a line is no movement of ours, such as a fee of the bank. Raises StatementRefused."""
     line = await _lock_open_line(tx, line_id)
     _ensure_note(note)
-    await store.mark_dismissed(tx, ALL_PARTNERS, line.id, by, note)
+    await store.mark_dismissed(tx, line.id, by, note)
 
 
 def _ensure_note(note: str) -> None:
@@ -456,6 +452,6 @@ async def _lock_open_line(tx: Tx, line_id: UUID) -> BankLine:
 
 
 async def _lock_line(tx: Tx, line_id: UUID) -> BankLine:
-    if (line := await store.get_for_update(tx, ALL_PARTNERS, line_id)) is None:
+    if (line := await store.get_for_update(tx, line_id)) is None:
         raise NotFound
     return line

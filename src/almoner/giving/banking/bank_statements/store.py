@@ -17,7 +17,8 @@ from almoner.giving.banking.bank_statements.domain import (
     ProviderPayout,
     Statement,
 )
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, account, booked_on, amount_minor, currency, bank_reference, end_to_end_id, counterparty, "
@@ -43,12 +44,12 @@ def _line(row: Record) -> BankLine:
     return BankLine(row[0], row[1], BankMovement(*row[2:11]), row["status"], reason, *row[13:17])
 
 
-async def lock_account(tx: Tx, _scope: AllPartners, account: str) -> None:
+async def lock_account(tx: Tx, account: str) -> None:
     """Let one import of an account keep its lines after the other, until the transaction ends."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
-async def lock_similar_movements(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
+async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
     """Look at lines of one day and amount one after the other, until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
@@ -57,7 +58,7 @@ async def lock_similar_movements(tx: Tx, _scope: AllPartners, line: BankLine) ->
     )
 
 
-async def statement_parts(tx: Tx, _scope: AllPartners, new: Statement) -> tuple[int, int]:
+async def statement_parts(tx: Tx, new: Statement) -> tuple[int, int]:
     """Which of the statements with its name this one is, and how many files have brought lines of it.
 
     Banks use their numbers anew: what tells of other days, or is counted otherwise by the bank, is another statement.
@@ -84,9 +85,7 @@ async def statement_parts(tx: Tx, _scope: AllPartners, new: Statement) -> tuple[
     return (known or 0) + 1, 0
 
 
-async def recorded_movements(
-    tx: Tx, _scope: AllPartners, account: str, reference: str, recurrence: int
-) -> list[BankMovement]:
+async def recorded_movements(tx: Tx, account: str, reference: str, recurrence: int) -> list[BankMovement]:
     """What a statement has told."""
     rows = await tx.fetch(
         f"""
@@ -102,9 +101,7 @@ async def recorded_movements(
     return [BankMovement(*row) for row in rows]
 
 
-async def exported_movements(
-    tx: Tx, _scope: AllPartners, account: str, currency: str, first: date, last: date
-) -> list[BankMovement]:
+async def exported_movements(tx: Tx, account: str, currency: str, first: date, last: date) -> list[BankMovement]:
     """What the exports of an account have told of some days."""
     rows = await tx.fetch(
         f"""
@@ -120,9 +117,7 @@ async def exported_movements(
     return [BankMovement(*row) for row in rows]
 
 
-async def insert(
-    tx: Tx, _scope: AllPartners, new: Statement, lines: Sequence[NewLine], place: tuple[int, int], by: str
-) -> None:
+async def insert(tx: Tx, new: Statement, lines: Sequence[NewLine], place: tuple[int, int], by: str) -> None:
     """Store a statement, or what is new of one, with lines which nobody has looked at yet.
 
     ``place``: as ``statement_parts`` has it, with this one.
@@ -195,19 +190,19 @@ OPEN_LINES: Final = (
 )
 
 
-async def open_line_ids(tx: Tx, _scope: AllPartners, after: UUID | None, limit: int) -> list[UUID]:
+async def open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
     """Lines that wait, the oldest first, after one of them."""
     return [row[0] for row in await tx.fetch(OPEN_LINES, after, limit)]
 
 
-async def list_lines(tx: Tx, _scope: AllPartners, limit: int, *, every: bool) -> list[BankLine]:
+async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
     """The oldest lines that wait; or the newest of all."""
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, line_id: UUID) -> BankLine | None:
+async def get_for_update(tx: Tx, line_id: UUID) -> BankLine | None:
     """One line, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from bank_statement_line where id = $1 for no key update", line_id)
     return _line(row) if row else None
@@ -250,12 +245,12 @@ reversal is mostly named as what it undoes is. Identifiers go by the time at whi
 first may be kept, and looked at, last."""
 
 
-async def similar_movements(tx: Tx, _scope: AllPartners, line: BankLine) -> list[tuple[bool, BankMovement]]:
+async def similar_movements(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
     """Movements that may be that of a line, and whether they surely are."""
     return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(DUPLICATES, line.id)]
 
 
-async def mark_distinct(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
+async def mark_distinct(tx: Tx, line: BankLine) -> None:
     """Count a held line as another movement than those with its date, amount and reference in other statements."""
     await tx.execute(
         """
@@ -277,7 +272,7 @@ async def mark_distinct(tx: Tx, _scope: AllPartners, line: BankLine) -> None:
     )
 
 
-async def is_reference_booked(tx: Tx, _scope: AllPartners, line: BankLine, matched_as: MatchedAs) -> bool:
+async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> bool:
     """Whether another line has booked something of this kind under the bank's reference: then it names several."""
     return bool(
         await tx.fetchval(
@@ -290,7 +285,7 @@ async def is_reference_booked(tx: Tx, _scope: AllPartners, line: BankLine, match
     )
 
 
-async def payments_reversed_by_line(tx: Tx, _scope: AllPartners, line: BankLine) -> list[UUID]:
+async def payments_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
     """The payments of the gifts that a line takes back, by the bank's name of what it had told."""
     rows = await tx.fetch(
         """
@@ -305,7 +300,7 @@ async def payments_reversed_by_line(tx: Tx, _scope: AllPartners, line: BankLine)
     return [row[0] for row in rows]
 
 
-async def find_provider_payout(tx: Tx, _scope: AllPartners, provider: str, reference: str) -> ProviderPayout | None:
+async def find_provider_payout(tx: Tx, provider: str, reference: str) -> ProviderPayout | None:
     """What a provider paid out at once, by its name of it."""
     row = await tx.fetchrow(
         """
@@ -319,9 +314,7 @@ async def find_provider_payout(tx: Tx, _scope: AllPartners, provider: str, refer
     return ProviderPayout(*row) if row else None
 
 
-async def referenced_provider_payouts(
-    tx: Tx, _scope: AllPartners, movement: BankMovement, days: int, least: int
-) -> list[ProviderPayout]:
+async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int, least: int) -> list[ProviderPayout]:
     """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
     rows = await tx.fetch(
         """
@@ -345,7 +338,7 @@ from unreconciled_settlement s where exists (select from bank_statement b where 
 """Of a currency whose statements are imported: elsewhere nothing can be told."""
 
 
-async def missing_provider_payouts(tx: Tx, _scope: AllPartners, limit: int) -> list[MissingProviderPayout]:
+async def missing_provider_payouts(tx: Tx, limit: int) -> list[MissingProviderPayout]:
     """Reports of providers whose payouts no line tells of, the oldest first."""
     rows = await tx.fetch(
         f"""
@@ -360,7 +353,7 @@ async def missing_provider_payouts(tx: Tx, _scope: AllPartners, limit: int) -> l
     return [MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7]) for row in rows]
 
 
-async def count_unreconciled(tx: Tx, _scope: AllPartners) -> tuple[int, int]:
+async def count_unreconciled(tx: Tx) -> tuple[int, int]:
     """How many lines wait for a person, and how many reports for a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "
@@ -369,7 +362,7 @@ async def count_unreconciled(tx: Tx, _scope: AllPartners) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-async def lines_of_statement(tx: Tx, _scope: AllPartners, account: str, statement: str) -> list[UUID]:
+async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]:
     """The lines of a statement, in its order."""
     rows = await tx.fetch(
         """
@@ -382,13 +375,14 @@ async def lines_of_statement(tx: Tx, _scope: AllPartners, account: str, statemen
     return [row["id"] for row in rows]
 
 
-async def referenced_disbursements(tx: Tx, _scope: AllPartners, end_to_end_ids: Sequence[str]) -> list[UUID]:
+@across_partners("banking")
+async def referenced_disbursements(tx: Tx, end_to_end_ids: Sequence[str]) -> list[UUID]:
     """The payouts with these end-to-end ids."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 
 
-async def find_manually_recorded_payment(tx: Tx, _scope: AllPartners, line: BankLine) -> UUID | None:
+async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
     """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
     found: UUID | None = await tx.fetchval(
         """
@@ -403,7 +397,7 @@ async def find_manually_recorded_payment(tx: Tx, _scope: AllPartners, line: Bank
     return found
 
 
-async def matched_targets(tx: Tx, _scope: AllPartners, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
+async def matched_targets(tx: Tx, things: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
     """What lines are the movements of, among these."""
     rows = await tx.fetch(
         """
@@ -415,9 +409,7 @@ async def matched_targets(tx: Tx, _scope: AllPartners, things: Sequence[UUID]) -
     return {(row["matched_as"], row["thing"]) for row in rows}
 
 
-async def mark_open(
-    tx: Tx, _scope: AllPartners, line_id: UUID, reason: OpenLineReason, refusal: str | None = None
-) -> None:
+async def mark_open(tx: Tx, line_id: UUID, reason: OpenLineReason, refusal: str | None = None) -> None:
     """Note why a held line waits; ``booking_error``: what spoke against booking it."""
     await tx.execute(
         """
@@ -430,7 +422,7 @@ async def mark_open(
     )
 
 
-async def mark_matched(tx: Tx, _scope: AllPartners, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
+async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, thing: UUID, by: str) -> None:
     """Note what a held line is the movement of."""
     await tx.execute(
         f"""
@@ -447,7 +439,7 @@ async def mark_matched(tx: Tx, _scope: AllPartners, line_id: UUID, matched_as: M
     )
 
 
-async def mark_dismissed(tx: Tx, _scope: AllPartners, line_id: UUID, by: str, note: str) -> None:
+async def mark_dismissed(tx: Tx, line_id: UUID, by: str, note: str) -> None:
     """Note that a held line is the movement of nothing here."""
     await tx.execute(
         """

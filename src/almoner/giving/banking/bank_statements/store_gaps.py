@@ -4,7 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.giving.banking.bank_statements.domain import StatementGap
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _GAPS: Final = """
 select * from (
@@ -15,18 +15,18 @@ select * from (
 """
 
 
-async def statement_gaps(tx: Tx, _scope: AllPartners, limit: int) -> list[StatementGap]:
+async def statement_gaps(tx: Tx, limit: int) -> list[StatementGap]:
     """Statements that no other one leads to, the first imported first."""
     return [StatementGap(*row) for row in await tx.fetch(f"{_GAPS} order by imported_at, id limit $1", limit)]
 
 
-async def find_gap(tx: Tx, _scope: AllPartners, statement_id: UUID) -> StatementGap | None:
+async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
     """One of them."""
     row = await tx.fetchrow(f"{_GAPS} where id = $1", statement_id)
     return StatementGap(*row) if row else None
 
 
-async def record_gap_explanation(tx: Tx, _scope: AllPartners, statement_id: UUID, note: str, by: str) -> bool:
+async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str) -> bool:
     """Note why no statement leads to one; whether nobody had."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
@@ -39,9 +39,7 @@ async def record_gap_explanation(tx: Tx, _scope: AllPartners, statement_id: UUID
     return done == "INSERT 0 1"
 
 
-async def record_payout_explanation(
-    tx: Tx, _scope: AllPartners, provider: str, reference: str, note: str, by: str
-) -> bool:
+async def record_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
     """Note why a provider's payout never came as told; whether it was waited for."""
     done = await tx.execute(
         """

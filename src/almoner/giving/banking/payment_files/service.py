@@ -32,7 +32,7 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.payee_bank_accounts.domain import Scheme
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 _CONTEXT: Final = "payment_file"
 _PAGE: Final = 1000
@@ -73,7 +73,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     if not tx.now.date() <= execution_date <= tx.now.date() + timedelta(days=_DAYS_AHEAD):
         raise PaymentFileError(f"The execution date must be today or at most {_DAYS_AHEAD} days ahead.")
     sent = await _sent_disbursements(tx, own.single_release_limit.currency)
-    stopped = await store.held_disbursements(tx, ALL_PARTNERS, [one.id for one in sent])
+    stopped = await store.held_disbursements(tx, [one.id for one in sent])
     held = [one for one in sent if one.id in stopped]
     waiting = [one for one in sent if one.id not in stopped]
     homes = await payee_bank_accounts.current_payees(
@@ -88,7 +88,7 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
     order = CreditTransferInitiation(domain.message_id_of(file_id), own, tx.now, execution_date, payments)
     file = _new_file(tx, file_id, order, _render_file(order), by)
     try:
-        await store.insert(tx, ALL_PARTNERS, file, payments)
+        await store.insert(tx, file, payments)
     except UniqueViolationError as refused:
         raise PaymentFileError(
             "Somebody else has just added one of these disbursements to another file. Try again."
@@ -118,7 +118,7 @@ async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
     found: list[Disbursement] = []
     after: UUID | None = None
     while some := await disbursements.sent_disbursements(tx, currency, after, _PAGE):
-        taken = await store.disbursements_in_files(tx, ALL_PARTNERS, [one.id for one in some])
+        taken = await store.disbursements_in_files(tx, [one.id for one in some])
         found += [one for one in some if one.id not in taken]
         after = some[-1].id
     return found
@@ -156,7 +156,7 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
 
 async def get(tx: Tx, file_id: UUID) -> PaymentFile:
     """One file. Raises NotFound."""
-    if (found := await store.find(tx, ALL_PARTNERS, file_id)) is None:
+    if (found := await store.find(tx, file_id)) is None:
         raise NotFound
     return found
 
@@ -165,14 +165,14 @@ async def changed_texts(tx: Tx, file_id: UUID) -> list[ChangedText]:
     """Names and addresses of a file's payees that are sent in other characters than were entered."""
     return [
         ChangedText(account_id, name, text, sent)
-        for account_id, holder, address in await store.payees_of_file(tx, ALL_PARTNERS, file_id)
+        for account_id, holder, address in await store.payees_of_file(tx, file_id)
         for name, text, sent in payee_accounts.changed_texts(holder, address)
     ]
 
 
 async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     """The newest files."""
-    return await store.newest_files(tx, ALL_PARTNERS, limit)
+    return await store.newest_files(tx, limit)
 
 
 async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
@@ -185,7 +185,7 @@ async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     if held.status != "created":
         raise PaymentFileError(f"The file is {held.status}. Only a file with the status created can be released.")
     try:
-        await store.release_file(tx, ALL_PARTNERS, file_id, by)
+        await store.release_file(tx, file_id, by)
     except CheckViolationError as refused:
         if (why := _NOT_RELEASED.get(refused.constraint_name or "")) is None:
             raise
@@ -202,13 +202,13 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
         )
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise PaymentFileError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
-    await store.withdraw_file(tx, ALL_PARTNERS, file_id, by, note)
+    await store.withdraw_file(tx, file_id, by, note)
     return await get(tx, file_id)
 
 
 async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
     """Whether a payout went to the bank in a file."""
-    return await store.is_in_released_file(tx, ALL_PARTNERS, disbursement_id)
+    return await store.is_in_released_file(tx, disbursement_id)
 
 
 def released_content(tx: Tx, file: PaymentFile) -> bytes:
@@ -229,14 +229,14 @@ async def evaluate_status_report(
 
     Raises PaymentFileRefused, with all that does not fit: then nothing of it may be done.
     """
-    file = await store.find_by_message(tx, ALL_PARTNERS, answer.original_message_id)
+    file = await store.find_by_message(tx, answer.original_message_id)
     if file is None or file.status != "released":
         raise PaymentFileError(
             f"The status report is for {answer.original_message_id!r}, which is not a released file of ours."
         )
-    if await store.has_status_report(tx, ALL_PARTNERS, answer.sha256):
+    if await store.has_status_report(tx, answer.sha256):
         return file, {}
-    payments = await store.transfers_of_file(tx, ALL_PARTNERS, file.id)
+    payments = await store.transfers_of_file(tx, file.id)
     asked = {
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
         for _, end_to_end, scheme, shown, money in payments
@@ -249,9 +249,7 @@ async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[ReleasedTr
     """The payments of the released files that are named so, by their end-to-end ids."""
     return [
         ReleasedTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
-        for message, end_to_end, scheme, shown, money, came_back in await store.released_transfers(
-            tx, ALL_PARTNERS, messages
-        )
+        for message, end_to_end, scheme, shown, money, came_back in await store.released_transfers(tx, messages)
     ]
 
 
@@ -263,10 +261,10 @@ async def record_status_report(
     tx: Tx, file: PaymentFile, answer: StatusReport, counts: dict[BankOutcome, int], *, by: str
 ) -> None:
     """All of an answer is done."""
-    await store.insert_status_report(tx, ALL_PARTNERS, file.id, answer, counts, by)
+    await store.insert_status_report(tx, file.id, answer, counts, by)
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:
-    if (held := await store.get_for_update(tx, ALL_PARTNERS, file_id)) is None:
+    if (held := await store.get_for_update(tx, file_id)) is None:
         raise NotFound
     return held

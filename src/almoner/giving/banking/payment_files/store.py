@@ -9,7 +9,8 @@ from asyncpg import Record
 from almoner.giving.banking.payment_files.domain import BankOutcome, CreditTransfer, PaymentFile, StatusReport
 from almoner.giving.disbursing.payee_bank_accounts.domain import Address, Scheme
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, message_id, currency, amount_minor, payments, single_approval_limit_minor, execution_date, sha256, "
@@ -23,7 +24,7 @@ def _file(row: Record) -> PaymentFile:
     return PaymentFile(id_, message, Money(minor, currency), payments, Money(alone, currency), *rest)
 
 
-async def insert(tx: Tx, _scope: AllPartners, new: PaymentFile, payments: Sequence[CreditTransfer]) -> None:
+async def insert(tx: Tx, new: PaymentFile, payments: Sequence[CreditTransfer]) -> None:
     """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
     await tx.execute(
         f"insert into payment_file ({_COLUMNS}, status_changed_at) "
@@ -52,25 +53,25 @@ async def insert(tx: Tx, _scope: AllPartners, new: PaymentFile, payments: Sequen
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
+async def find(tx: Tx, file_id: UUID) -> PaymentFile | None:
     """One file."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1", file_id)
     return _file(row) if row else None
 
 
-async def find_by_message(tx: Tx, _scope: AllPartners, message: str) -> PaymentFile | None:
+async def find_by_message(tx: Tx, message: str) -> PaymentFile | None:
     """The file that a bank answers."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where message_id = $1", message)
     return _file(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, file_id: UUID) -> PaymentFile | None:
+async def get_for_update(tx: Tx, file_id: UUID) -> PaymentFile | None:
     """One file, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment_file where id = $1 for no key update", file_id)
     return _file(row) if row else None
 
 
-async def newest_files(tx: Tx, _scope: AllPartners, limit: int) -> list[PaymentFile]:
+async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
     """The newest files."""
     return [
         _file(row) for row in await tx.fetch(f"select {_COLUMNS} from payment_file order by id desc limit $1", limit)
@@ -82,7 +83,7 @@ DISBURSEMENTS_IN_FILES: Final = (
 )
 
 
-async def disbursements_in_files(tx: Tx, _scope: AllPartners, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+async def disbursements_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these payouts are in a file that was not withdrawn."""
     return {row[0] for row in await tx.fetch(DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
@@ -92,12 +93,13 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 """
 
 
-async def held_disbursements(tx: Tx, _scope: AllPartners, disbursement_ids: Sequence[UUID]) -> set[UUID]:
+@across_partners("banking")
+async def held_disbursements(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
     """Which of these payouts are to nonprofits that are not to be paid now."""
     return {row[0] for row in await tx.fetch(HELD_DISBURSEMENTS, disbursement_ids)}
 
 
-async def is_in_released_file(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> bool:
+async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
     """Whether a payout went to the bank in a file."""
     return bool(
         await tx.fetchval(
@@ -112,7 +114,7 @@ async def is_in_released_file(tx: Tx, _scope: AllPartners, disbursement_id: UUID
     )
 
 
-async def release_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> None:
+async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
     """A held file goes to the bank. Raises CheckViolationError when the database does not allow it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
@@ -123,7 +125,7 @@ async def release_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str) -> N
     )
 
 
-async def withdraw_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str, note: str) -> None:
+async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
     """A held file never goes to the bank: its payouts may go into another one."""
     await tx.execute(
         "update payment_file set status = 'withdrawn', withdrawn_by = $2, note = $3, status_changed_at = $4 "
@@ -136,7 +138,8 @@ async def withdraw_file(tx: Tx, _scope: AllPartners, file_id: UUID, by: str, not
     await tx.execute("update payment_file_transaction set active = false where file_id = $1", file_id)
 
 
-async def transfers_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
+@across_partners("banking")
+async def transfers_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
     """The payouts of a file: their end-to-end ids, the kinds of account that they go to, how these begin, and sums."""
     rows = await tx.fetch(
         """
@@ -150,7 +153,7 @@ async def transfers_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[
     return [(*row[:4], Money(row[4], row[5])) for row in rows]
 
 
-async def payees_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[tuple[UUID, str, Address]]:
+async def payees_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Address]]:
     """The accounts that a file pays to, each once: their holders and addresses."""
     rows = await tx.fetch(
         """
@@ -162,9 +165,8 @@ async def payees_of_file(tx: Tx, _scope: AllPartners, file_id: UUID) -> list[tup
     return [(row[0], row[1], Address(*row[2:])) for row in rows]
 
 
-async def released_transfers(
-    tx: Tx, _scope: AllPartners, messages: Sequence[str]
-) -> list[tuple[str, str, Scheme, str, Money, bool]]:
+@across_partners("banking")
+async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[tuple[str, str, Scheme, str, Money, bool]]:
     """The payments of released files by the names of these.
 
     Of each the file, its end-to-end id, the kind of its account, how that begins, its sum, and whether it came back.
@@ -182,13 +184,13 @@ async def released_transfers(
     return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
 
 
-async def has_status_report(tx: Tx, _scope: AllPartners, sha256: str) -> bool:
+async def has_status_report(tx: Tx, sha256: str) -> bool:
     """Whether this very answer was noted before."""
     return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 
 
 async def insert_status_report(
-    tx: Tx, _scope: AllPartners, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
+    tx: Tx, file_id: UUID, answer: StatusReport, counts: dict[BankOutcome, int], by: str
 ) -> None:
     """Note what a bank said; once."""
     await tx.execute(

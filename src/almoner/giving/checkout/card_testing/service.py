@@ -26,7 +26,7 @@ from almoner.giving.checkout.card_testing.domain import (
 )
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
@@ -55,7 +55,7 @@ async def check_velocity(
 
     Others of the same address or device wait here until this transaction ends.
     """
-    await store.lock_sources(tx, ALL_PARTNERS, browser.sources)
+    await store.lock_sources(tx, browser.sources)
     most = (figures.per_hour, figures.per_day)
     sight, code_id = await store.load_velocity_state(tx, partner, session_id, browser, _email_hash(tx, email), most)
     return domain.allowed_tries_for(sight, figures, tx.real_now), code_id
@@ -67,18 +67,18 @@ async def record_attempt(
     """Remember whose browser began the payment that was admitted; the code is spent."""
     await store.insert_attempt(tx, partner, payment_id, browser, allowed)
     if code_id is not None:
-        await store.spend_code(tx, ALL_PARTNERS, code_id)
+        await store.spend_code(tx, code_id)
 
 
 async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: PaymentOutcome) -> None:
     """Count declined cards, each once however often it is reported; block where they come from, see who is attacked."""
-    suspect = await store.record_payment_outcome(tx, ALL_PARTNERS, received)
+    suspect = await store.record_payment_outcome(tx, received)
     if suspect is None:
         return
     partner = Partner(suspect.partner_id)
     recent = await store.recent_declines(tx, partner, suspect.visitor)
     if sources := domain.sources_to_block(suspect.visitor, recent, figures):
-        await store.block_sources(tx, ALL_PARTNERS, sources)
+        await store.block_sources(tx, sources)
     if domain.is_under_attack(recent, figures) and await store.raise_alert(tx, partner, recent.declines, recent.tries):
         reported = {
             "partner": tx.ids.text("partner", partner.id),
@@ -91,14 +91,14 @@ async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: P
 
 async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
     """The partners whose donors are asked for a code, and until when at least (H7)."""
-    return await store.active_alerts(tx, ALL_PARTNERS)
+    return await store.active_alerts(tx)
 
 
 async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> None:
     """Have a new code sent to the e-mail address; every earlier one of the session is void. Raises CodesExhausted."""
     hashed = _email_hash(tx, email)
-    await store.lock_sources(tx, ALL_PARTNERS, [browser.address, hashed])
-    ours, other = await store.code_send_times(tx, ALL_PARTNERS, browser.address, hashed)
+    await store.lock_sources(tx, [browser.address, hashed])
+    ours, other = await store.code_send_times(tx, browser.address, hashed)
     if len(other) >= MAX_CODES_PER_EMAIL:
         raise CodesExhausted(other[-MAX_CODES_PER_EMAIL] + HOUR, WaitReason.CODES)
     if len(ours) >= MAX_CODES_PER_ADDRESS:
@@ -106,36 +106,36 @@ async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> N
     code_id = tx.new_id()
     sealed = tx.vault.encrypt(email.encode(), context=_CONTEXT, binding=code_id.bytes)
     code = EmailCode(code_id, session_id, hashed, sealed, tx.real_now + CODE_LIFETIME, 0, spent=False)
-    await store.insert_code(tx, ALL_PARTNERS, code, browser.address)
+    await store.insert_code(tx, code, browser.address)
     await SEND_CODE.enqueue(tx, SendCode(code_id))
 
 
 async def has_valid_code(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether a code that still works was sent to this e-mail address for this session."""
-    code = await store.newest_code(tx, ALL_PARTNERS, session_id)
+    code = await store.newest_code(tx, session_id)
     return code is not None and code.is_valid_at(tx.real_now) and code.email == _email_hash(tx, email)
 
 
 async def was_code_sent(tx: Tx, session_id: UUID, email: str) -> bool:
     """Whether a code was sent to this e-mail address for this session, whatever has become of it."""
-    code = await store.newest_code(tx, ALL_PARTNERS, session_id)
+    code = await store.newest_code(tx, session_id)
     return code is not None and code.email == _email_hash(tx, email)
 
 
 async def check_code(tx: Tx, session_id: UUID, email: str, typed: str) -> CodeResult:
     """What becomes of a typed code. A wrong one is counted: the caller must commit."""
-    code = await store.lock_newest_code(tx, ALL_PARTNERS, session_id)
+    code = await store.lock_newest_code(tx, session_id)
     if code is None or code.email != _email_hash(tx, email):
         return CodeResult.OVER
     answer = code.check(typed, code_digits(tx, code.id), tx.real_now)
     if answer in (CodeResult.RIGHT, CodeResult.WRONG):
-        await store.record_code_attempt(tx, ALL_PARTNERS, code.id, right=answer is CodeResult.RIGHT)
+        await store.record_code_attempt(tx, code.id, right=answer is CodeResult.RIGHT)
     return answer
 
 
 async def find_sendable_code(tx: Tx, code_id: UUID) -> tuple[CodeMail, str] | None:
     """A code that still works, with the e-mail address that it goes to."""
-    sent = await store.find_code(tx, ALL_PARTNERS, code_id)
+    sent = await store.find_code(tx, code_id)
     if sent is None or not sent.code.is_valid_at(tx.real_now):
         return None
     return sent, tx.vault.decrypt(sent.code.recipient, context=_CONTEXT, binding=code_id.bytes).decode()
@@ -149,13 +149,13 @@ def code_digits(tx: Tx, code_id: UUID) -> str:
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """The brakes forget by real time: what is a day old is due now."""
-    oldest = await store.oldest_record_at(tx, ALL_PARTNERS)
+    oldest = await store.oldest_record_at(tx)
     return tx.now if oldest is not None and oldest <= tx.real_now - DAY else None
 
 
 async def delete_expired_records(tx: Tx, limit: int = BATCH) -> int:
     """Sweep: remove what is a day old; how many records went."""
-    return await store.delete_expired_records(tx, ALL_PARTNERS, tx.real_now - DAY, limit)
+    return await store.delete_expired_records(tx, tx.real_now - DAY, limit)
 
 
 def _email_hash(tx: Tx, email: str) -> bytes:

@@ -22,7 +22,8 @@ from almoner.giving.checkout.card_testing.domain import (
     VelocityState,
     Visitor,
 )
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 VELOCITY_STATE: Final = """
 select
@@ -55,7 +56,7 @@ select
 $7 a day ago, $8 and $9 how many beginnings count at most, $10 e-mail address."""
 
 
-async def lock_sources(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
+async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     """Let one transaction at a time decide about each source: all see what those before them began."""
     turns = sorted(int.from_bytes(source[:8], signed=True) for source in sources)
     await tx.execute("select pg_advisory_xact_lock(turn) from unnest($1::bigint[]) as turn", turns)
@@ -114,7 +115,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Vi
     )
 
 
-async def record_payment_outcome(tx: Tx, _scope: AllPartners, received: PaymentOutcome) -> DeclineSource | None:
+async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSource | None:
     """Keep what became of a payment; whose it was when cards were declined that nobody had told of, else None."""
     row = await tx.fetchrow(
         """
@@ -160,7 +161,7 @@ async def recent_declines(tx: Tx, partner: Partner, visitor: Visitor) -> RecentD
     return RecentDeclines(row["by_address"], row["by_device"], row["declines"], row["declines"] + row["payments"])
 
 
-async def block_sources(tx: Tx, _scope: AllPartners, sources: Sequence[bytes]) -> None:
+async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """
@@ -194,7 +195,8 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) ->
     )
 
 
-async def active_alerts(tx: Tx, _scope: AllPartners) -> dict[UUID, datetime]:
+@across_partners("operators")
+async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
     """The partners whose donors are asked for a code now, and until when at least."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
@@ -202,9 +204,7 @@ async def active_alerts(tx: Tx, _scope: AllPartners) -> dict[UUID, datetime]:
     return {row["partner_id"]: row["code_required_until"] for row in rows}
 
 
-async def code_send_times(
-    tx: Tx, _scope: AllPartners, address: bytes, email: bytes
-) -> tuple[list[datetime], list[datetime]]:
+async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[datetime], list[datetime]]:
     """When codes were sent in the last hour for an address, and to an e-mail address; oldest first."""
     row = await tx.fetchrow(
         """
@@ -221,7 +221,7 @@ async def code_send_times(
     return list(row["ours"] or ()), list(row["theirs"] or ())
 
 
-async def insert_code(tx: Tx, _scope: AllPartners, code: EmailCode, address: bytes) -> None:
+async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
     """Store a code that is to be sent; the newest of a session is the one that counts."""
     await tx.execute(
         """
@@ -245,7 +245,7 @@ def _code(row: Record | None) -> EmailCode | None:
     return None if row is None else EmailCode(*row)
 
 
-async def newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> EmailCode | None:
+async def newest_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     """The code of a session that counts."""
     return _code(
         await tx.fetchrow(
@@ -255,7 +255,7 @@ async def newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> EmailCod
     )
 
 
-async def lock_newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> EmailCode | None:
+async def lock_newest_code(tx: Tx, session_id: UUID) -> EmailCode | None:
     """The same, held until the transaction ends: guesses take turns."""
     return _code(
         await tx.fetchrow(
@@ -268,7 +268,8 @@ async def lock_newest_code(tx: Tx, _scope: AllPartners, session_id: UUID) -> Ema
     )
 
 
-async def find_code(tx: Tx, _scope: AllPartners, code_id: UUID) -> CodeMail | None:
+@across_partners("link")
+async def find_code(tx: Tx, code_id: UUID) -> CodeMail | None:
     """A code to be mailed, with whose session it is for."""
     row = await tx.fetchrow(
         f"""
@@ -280,7 +281,7 @@ async def find_code(tx: Tx, _scope: AllPartners, code_id: UUID) -> CodeMail | No
     return None if row is None else CodeMail(EmailCode(*row[:7]), row["partner_id"])
 
 
-async def record_code_attempt(tx: Tx, _scope: AllPartners, code_id: UUID, *, right: bool) -> None:
+async def record_code_attempt(tx: Tx, code_id: UUID, *, right: bool) -> None:
     """Note a guess of a locked code."""
     await tx.execute(
         """
@@ -294,12 +295,13 @@ async def record_code_attempt(tx: Tx, _scope: AllPartners, code_id: UUID, *, rig
     )
 
 
-async def spend_code(tx: Tx, _scope: AllPartners, code_id: UUID) -> None:
+async def spend_code(tx: Tx, code_id: UUID) -> None:
     """A code opens one payment, no more."""
     await tx.execute("update donation_email_code set used_at = $2 where id = $1", code_id, tx.real_now)
 
 
-async def oldest_record_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def oldest_record_at(tx: Tx) -> datetime | None:
     """The moment of the oldest thing that is kept."""
     found: datetime | None = await tx.fetchval(
         """
@@ -311,7 +313,7 @@ async def oldest_record_at(tx: Tx, _scope: AllPartners) -> datetime | None:
     return found
 
 
-async def delete_expired_records(tx: Tx, _scope: AllPartners, before: datetime, limit: int) -> int:
+async def delete_expired_records(tx: Tx, before: datetime, limit: int) -> int:
     """Remove what is older; how many rows went."""
     gone = 0
     for sql in _FORGET:

@@ -62,18 +62,18 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Donatio
 
 async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
     """The newest requests of all partners, for officers."""
-    return await store.newest_requests(tx, ALL_PARTNERS, status, limit)
+    return await store.newest_requests(tx, status, limit)
 
 
 async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
     """The request that a transfer names by its reference."""
-    return await store.find_by_reference(tx, ALL_PARTNERS, reference)
+    return await store.find_by_reference(tx, reference)
 
 
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Whose donations nobody was asked for, and whose requests a dead process left half filled."""
     found = [UninvoicedGroup(*one) for one in await donations.uninvoiced_groups(tx)]
-    return list(dict.fromkeys([*await store.collecting_groups(tx, ALL_PARTNERS), *found]))
+    return list(dict.fromkeys([*await store.collecting_groups(tx), *found]))
 
 
 async def fill_request(
@@ -150,7 +150,7 @@ async def receive_payment(
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
     made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
-    if not await store.insert_payment(tx, ALL_PARTNERS, made):
+    if not await store.insert_payment(tx, made):
         raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
     transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
     if applied:
@@ -195,19 +195,19 @@ async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
 
 async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
-    return await store.requests_awaiting_allocation(tx, ALL_PARTNERS, limit)
+    return await store.requests_awaiting_allocation(tx, limit)
 
 
 async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
     """Transfers of which something is over and held, oldest first."""
-    return await store.held_overpayments(tx, ALL_PARTNERS, limit)
+    return await store.held_overpayments(tx, limit)
 
 
 async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:
     """What was over of a transfer went back to the partner by bank. Raises NotFound, RequestRefused."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
+    if (held := await store.lock_payment(tx, payment_id)) is None:
         raise NotFound
     if held.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
@@ -229,7 +229,7 @@ async def apply_overpayment(
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
     target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
-    if (held := await store.lock_payment(tx, ALL_PARTNERS, payment_id)) is None:
+    if (held := await store.lock_payment(tx, payment_id)) is None:
         raise NotFound
     if held.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
@@ -245,7 +245,7 @@ async def apply_overpayment(
         tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
     )
     await store.close_overpayment(tx, held, "applied", decided_by, note)
-    if not await store.insert_payment(tx, ALL_PARTNERS, part):
+    if not await store.insert_payment(tx, part):
         raise LookupError(f"what was over of {held.id} was applied before")
     transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
@@ -262,7 +262,7 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
     oldest = await donations.oldest_uninvoiced_at(tx)
     if oldest is None:
         return None
-    ran = await store.last_run_at(tx, ALL_PARTNERS, name)
+    ran = await store.last_run_at(tx, name)
     return domain.period_end_of("day", max(oldest, ran) if ran else oldest)
 
 

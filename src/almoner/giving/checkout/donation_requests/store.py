@@ -16,6 +16,7 @@ from almoner.giving.checkout.donation_requests.domain import (
 )
 from almoner.kit.money import Money
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -84,7 +85,8 @@ async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> Do
     return _request(row) if row else None
 
 
-async def collecting_groups(tx: Tx, _scope: AllPartners) -> list[UninvoicedGroup]:
+@across_partners("sweep")
+async def collecting_groups(tx: Tx) -> list[UninvoicedGroup]:
     """Whose requests donations come into now, or did when a process died."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [UninvoicedGroup(*row) for row in rows]
@@ -115,7 +117,8 @@ async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
     return _request(row) if row else None
 
 
-async def find_by_reference(tx: Tx, _scope: AllPartners, reference: str) -> UUID | None:
+@across_partners("banking")
+async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
     """The request that a transfer names."""
     found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", reference)
     return found
@@ -141,9 +144,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Donatio
     return [_request(row) for row in rows], total
 
 
-async def newest_requests(
-    tx: Tx, _scope: AllPartners, status: DonationRequestStatus | None, limit: int
-) -> list[DonationRequest]:
+async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
     """The newest requests of all partners."""
     rows = await tx.fetch(
         f"""
@@ -186,13 +187,14 @@ async def record_allocation(tx: Tx, held: DonationRequest, allocated_minor: int,
     )
 
 
-async def requests_awaiting_allocation(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
+@across_partners("sweep")
+async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
     """Requests whose money covers donations that were not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
 
 
-async def insert_payment(tx: Tx, _scope: AllPartners, new: RequestPayment) -> bool:
+async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
     """Store what a transfer brought; False when this one was noted before."""
     made = await tx.execute(
         """
@@ -216,13 +218,13 @@ async def insert_payment(tx: Tx, _scope: AllPartners, new: RequestPayment) -> bo
     return made == "INSERT 0 1"
 
 
-async def lock_payment(tx: Tx, _scope: AllPartners, payment_id: UUID) -> RequestPayment | None:
+async def lock_payment(tx: Tx, payment_id: UUID) -> RequestPayment | None:
     """One transfer, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
 
-async def held_overpayments(tx: Tx, _scope: AllPartners, limit: int) -> list[RequestPayment]:
+async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
     """Transfers of which something is over and held, oldest first."""
     rows = await tx.fetch(f"select {_PAYMENT} from request_payment where status = 'held' order by id limit $1", limit)
     return [_payment(row) for row in rows]
@@ -248,7 +250,7 @@ async def close_overpayment(
 LAST_RUN: Final = "select last_run_at from schedule where name = $1"
 
 
-async def last_run_at(tx: Tx, _scope: AllPartners, schedule: str) -> datetime | None:
+async def last_run_at(tx: Tx, schedule: str) -> datetime | None:
     """When a schedule last ran."""
     found: datetime | None = await tx.fetchval(LAST_RUN, schedule)
     return found

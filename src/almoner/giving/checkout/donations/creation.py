@@ -25,7 +25,7 @@ async def create_donation(tx: Tx, session: DonationSession, gift: DonationDetail
     session.ensure_open(tx.now)
     if session.currency is not None and gift.money.currency != session.currency:
         raise domain.WrongTargetCurrency(f"the session takes {session.currency}, not {gift.money.currency}")
-    if (promised := await store.find_live_by_session(tx, ALL_PARTNERS, session.id)) is not None:
+    if (promised := await store.find_live_by_session(tx, session.id)) is not None:
         return await _change_details(tx, promised, gift)
     partner = Partner(session.partner_id)
     shown = (await partners.get(tx, partner)).shares_donor_details
@@ -42,7 +42,7 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     cover = donation.cover_minor if donation.money == money else 0
     gift, covered = replace(domain.donation_details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
     if donation.status == "REQUESTED_PAYMENT":
-        await store.update_details(tx, ALL_PARTNERS, donation.id, gift, covered)
+        await store.update_details(tx, donation.id, gift, covered)
         return replace(donation, money=money, cover_minor=cover)
     if donation.status != "CANCELLED":
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
@@ -75,7 +75,7 @@ async def _change_details(tx: Tx, known: Donation, gift: DonationDetails) -> Don
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
     covered = await _covering_declaration(tx, partner, promised.user_id, promised.organisation_id, gift, made, current)
     if domain.donation_details_of(promised) != replace(gift, declarer=None) or covered != current:
-        await store.update_details(tx, ALL_PARTNERS, promised.id, gift, covered)
+        await store.update_details(tx, promised.id, gift, covered)
     if current is not None and covered != current:
         await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:

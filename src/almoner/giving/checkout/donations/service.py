@@ -75,17 +75,17 @@ async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date,
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
     """Bring what has changed into the tallies that lists count from; how much there was."""
-    return await store_lists.refresh_list_totals(tx, ALL_PARTNERS, limit)
+    return await store_lists.refresh_list_totals(tx, limit)
 
 
 async def next_totals_refresh_at(tx: Tx) -> datetime | None:
     """When there is something to gather: now, or nothing in sight."""
-    return tx.now if await store_lists.has_stale_totals(tx, ALL_PARTNERS) else None
+    return tx.now if await store_lists.has_stale_totals(tx) else None
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that had a gift made to each of these organisations: they hear when it changes (settled 6)."""
-    return await store.partners_by_organisation(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_by_organisation(tx, organisation_ids)
 
 
 async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: dict[str, str | None] | None) -> Donation:
@@ -103,18 +103,18 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     """Where a session stands by what we know now, for its page."""
-    donation = await store.find_newest_by_session(tx, ALL_PARTNERS, session_id)
+    donation = await store.find_newest_by_session(tx, session_id)
     return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
 
 
 async def find_live_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     """The one donation of a session that is not cancelled."""
-    return await store.find_live_by_session(tx, ALL_PARTNERS, session_id)
+    return await store.find_live_by_session(tx, session_id)
 
 
 async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
     """The session of a hosted donation. Raises LookupError for any other."""
-    if (session_id := await store.session_id_of(tx, ALL_PARTNERS, donation_id)) is None:
+    if (session_id := await store.session_id_of(tx, donation_id)) is None:
         raise LookupError(f"donation {donation_id} has no session")
     return session_id
 
@@ -170,7 +170,7 @@ async def _apply_payment(
         await _record_unallocated(tx, payment.provider, found, payment, reason)
         return
     await payments.update_attempt_status(tx, payment, "succeeded", found)
-    received = await store.mark_received(tx, ALL_PARTNERS, donation.id, payment.id)
+    received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     if donation.confirmed_at is None:  # which has completed it before (settled 5)
         await sessions.complete(tx, session, donation.id)
@@ -200,7 +200,7 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
 
     None when it was confirmed before, or is not waited for.
     """
-    if (confirmed := await store.confirm_transfer(tx, ALL_PARTNERS, donation_id)) is not None:
+    if (confirmed := await store.confirm_transfer(tx, donation_id)) is not None:
         await sessions.complete(tx, session, donation_id)
     return confirmed
 
@@ -213,7 +213,7 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
     source = await payments.find(tx, held.payment_id) if held.payment_id else None
     assert source is not None, "asked for before"
     session = await sessions.get_for_update(tx, await session_id_of(tx, source.donation_id))
-    living = await store.find_live_by_session(tx, ALL_PARTNERS, session.id)
+    living = await store.find_live_by_session(tx, session.id)
     donation = await get_for_update(tx, ALL_PARTNERS, living.id if living else source.donation_id)
     if await payments.live_attempts_of(tx, [donation.id]):
         raise domain.InvalidState("the donor has begun to pay in another way: look again when that has ended")
@@ -222,7 +222,7 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
         tx, source.provider, donation.id, held.money, source.description, source.language, 1
     )
     await payments.mark_paid(tx, payment)
-    if (received := await store.mark_received(tx, ALL_PARTNERS, donation.id, payment.id)) is None:
+    if (received := await store.mark_received(tx, donation.id, payment.id)) is None:
         raise domain.InvalidState(f"the donation is {donation.status}: it was paid otherwise")
     await sessions.complete_by_officer(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
@@ -234,12 +234,8 @@ async def receive_unallocated_payment(tx: Tx, held: UnallocatedPayment, note: st
 
 async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
     """Cancel unpaid donations after 24 h (spec 3.2), confirmed bank transfers after 30 days (settled 5); how many."""
-    cancelled = await store.cancel_abandoned_donations(
-        tx, ALL_PARTNERS, tx.now - domain.ABANDONED_AFTER, limit, awaited=False
-    )
-    cancelled += await store.cancel_abandoned_donations(
-        tx, ALL_PARTNERS, tx.now - TRANSFER_LIFETIME, limit, awaited=True
-    )
+    cancelled = await store.cancel_abandoned_donations(tx, tx.now - domain.ABANDONED_AFTER, limit, awaited=False)
+    cancelled += await store.cancel_abandoned_donations(tx, tx.now - TRANSFER_LIFETIME, limit, awaited=True)
     if cancelled:
         await outbox.emit_events(
             tx, domain.CANCELLED, [(one.partner_id, build_api_record(tx, one)) for one in cancelled]
@@ -250,14 +246,14 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next unpaid donation is to be cancelled."""
-    unpaid, awaited = await store.oldest_unpaid_at(tx, ALL_PARTNERS)
+    unpaid, awaited = await store.oldest_unpaid_at(tx)
     due = (unpaid and unpaid + domain.ABANDONED_AFTER, awaited and awaited + TRANSFER_LIFETIME)
     return min((one for one in due if one), default=None)
 
 
 async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
     """Forget the donors of gifts that were cancelled 30 days ago and never paid (V6); how many."""
-    count, declarations = await store.erase_donors(tx, ALL_PARTNERS, tx.now - domain.ERASED_AFTER, limit)
+    count, declarations = await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
     if declarations:
         await gift_aid_declarations.delete_unused(tx, declarations)
     return count
@@ -265,7 +261,7 @@ async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next donor is to be forgotten."""
-    oldest = await store.next_erasure_at(tx, ALL_PARTNERS)
+    oldest = await store.next_erasure_at(tx)
     return None if oldest is None else oldest + domain.ERASED_AFTER
 
 
@@ -289,12 +285,12 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
 
 async def lock_all(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
     """These donations, held until the transaction ends."""
-    return {donation.id: donation for donation in await store_money.lock_all(tx, ALL_PARTNERS, donation_ids)}
+    return {donation.id: donation for donation in await store_money.lock_all(tx, donation_ids)}
 
 
 async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
     """Note what arrived of donations that the caller holds and that wait for it (settled 5); partners are told."""
-    settled = await store_money.mark_settled(tx, ALL_PARTNERS, list(nets), list(nets.values()))
+    settled = await store_money.mark_settled(tx, list(nets), list(nets.values()))
     if len(settled) != len(nets):
         raise LookupError("a donation to be settled does not wait for it")
     await _emit_all(tx, domain.SETTLED, settled)
@@ -302,7 +298,7 @@ async def mark_settled(tx: Tx, nets: Mapping[UUID, Money]) -> None:
 
 async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     """Of which partners, nonprofits and currencies there are settled donations that are in no payout."""
-    return await store_money.unpaid_balances(tx, ALL_PARTNERS)
+    return await store_money.unpaid_balances(tx)
 
 
 async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
@@ -326,19 +322,19 @@ async def add_to_disbursement(
 
 async def remove_from_disbursement(tx: Tx, donation_id: UUID) -> None:
     """Take a donation out of its payout; the caller holds both."""
-    await store_money.remove_from_disbursement(tx, ALL_PARTNERS, donation_id)
+    await store_money.remove_from_disbursement(tx, donation_id)
 
 
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
     """Move donations of a payout that was paid to DISBURSED; how many. Partners are told."""
-    moved = await store_money.mark_disbursed(tx, ALL_PARTNERS, disbursement_id, limit)
+    moved = await store_money.mark_disbursed(tx, disbursement_id, limit)
     await _emit_all(tx, domain.DISBURSED, moved)
     return len(moved)
 
 
 async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
     """Move donations of a payout that came back to RECEIVED_PAYMENT; how many. Partners are told."""
-    moved = await store_money.revert_donations(tx, ALL_PARTNERS, disbursement_id, limit)
+    moved = await store_money.revert_donations(tx, disbursement_id, limit)
     await _emit_all(tx, domain.PAYOUT_RETURNED, moved)
     return len(moved)
 
@@ -347,7 +343,7 @@ async def donations_of_disbursement(
     tx: Tx, disbursement_id: UUID, after: UUID | None = None, limit: int = BATCH
 ) -> list[Donation]:
     """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
-    return await store_money.donations_of_disbursement(tx, ALL_PARTNERS, disbursement_id, after, limit)
+    return await store_money.donations_of_disbursement(tx, disbursement_id, after, limit)
 
 
 async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
@@ -355,7 +351,7 @@ async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Do
 
     It has gift aid no more: a declaration names its charity.
     """
-    given = await store_money.assign_organisation(tx, ALL_PARTNERS, donation.id, target_id)
+    given = await store_money.assign_organisation(tx, donation.id, target_id)
     if given is None:
         raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
     await emit_event(tx, domain.REASSIGNED, given)
@@ -368,18 +364,18 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     Raises NotFound, GiftAidRefused.
     """
     cancelled = await gift_aid_declarations.cancel_declaration(tx, declaration_id, cancelled_from)
-    await store_money.remove_declaration(tx, ALL_PARTNERS, declaration_id, cancelled.cancelled_from or tx.now)
+    await store_money.remove_declaration(tx, declaration_id, cancelled.cancelled_from or tx.now)
     return cancelled
 
 
 async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
     """Which partners have direct donations, in which currencies, that they were not asked for."""
-    return await store_requests.uninvoiced_groups(tx, ALL_PARTNERS)
+    return await store_requests.uninvoiced_groups(tx)
 
 
 async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
     """When the oldest direct donation was made that nobody was asked for."""
-    return await store_requests.oldest_uninvoiced_at(tx, ALL_PARTNERS)
+    return await store_requests.oldest_uninvoiced_at(tx)
 
 
 async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
@@ -398,12 +394,12 @@ async def add_to_request(
 
 async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
     """The oldest donations of a request that no money covers yet, held, with their amounts in minor units."""
-    return await store_requests.lock_unpaid_of_request(tx, ALL_PARTNERS, request_id, limit)
+    return await store_requests.lock_unpaid_of_request(tx, request_id, limit)
 
 
 async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """The partner has paid for donations that the caller holds: they are received and settled; partners are told."""
-    received = await store_requests.mark_received(tx, ALL_PARTNERS, donation_ids)
+    received = await store_requests.mark_received(tx, donation_ids)
     if len(received) != len(donation_ids):
         raise LookupError("a donation to be received does not wait for its money")
     await _emit_all(tx, domain.PAYMENT_SUCCESSFUL, received)

@@ -10,6 +10,7 @@ from asyncpg import Record
 from almoner.giving.checkout.donations.domain import Donation, DonationDetails, RefundedAmount, SettledAmount
 from almoner.kit.money import Money
 from almoner.platform.database import counters
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 
 LIST: Final = "donation"
@@ -99,13 +100,15 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
     return donation_of(row) if row else None
 
 
-async def session_id_of(tx: Tx, _scope: AllPartners, donation_id: UUID) -> UUID | None:
+@across_partners("held")
+async def session_id_of(tx: Tx, donation_id: UUID) -> UUID | None:
     """The session that a donation belongs to; it never changes."""
     found: UUID | None = await tx.fetchval("select session_id from donation where id = $1", donation_id)
     return found
 
 
-async def find_live_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) -> Donation | None:
+@across_partners("link")
+async def find_live_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     """The one donation of a session that is not cancelled."""
     row = await tx.fetchrow(
         f"select {COLUMNS} from donation where session_id = $1 and status <> 'CANCELLED'", session_id
@@ -113,7 +116,8 @@ async def find_live_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) ->
     return donation_of(row) if row else None
 
 
-async def find_newest_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) -> Donation | None:
+@across_partners("link")
+async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
     """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
     row = await tx.fetchrow(
         f"""
@@ -125,9 +129,7 @@ async def find_newest_by_session(tx: Tx, _scope: AllPartners, session_id: UUID) 
     return donation_of(row) if row else None
 
 
-async def update_details(
-    tx: Tx, _scope: AllPartners, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None
-) -> None:
+async def update_details(tx: Tx, donation_id: UUID, gift: DonationDetails, gift_aid_id: UUID | None) -> None:
     """What the donor gives instead, before it is paid."""
     await tx.execute(
         """
@@ -179,7 +181,8 @@ async def set_organisation(
     )
 
 
-async def mark_received(tx: Tx, _scope: AllPartners, donation_id: UUID, payment_id: UUID) -> Donation | None:
+@across_partners("held")
+async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation | None:
     """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
     # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
     row = await tx.fetchrow(
@@ -201,9 +204,8 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
     )
 
 
-async def cancel_abandoned_donations(
-    tx: Tx, _scope: AllPartners, until: datetime, limit: int, *, awaited: bool
-) -> list[Donation]:
+@across_partners("sweep")
+async def cancel_abandoned_donations(tx: Tx, until: datetime, limit: int, *, awaited: bool) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
 
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
@@ -226,7 +228,8 @@ async def cancel_abandoned_donations(
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
 
 
-async def oldest_unpaid_at(tx: Tx, _scope: AllPartners) -> tuple[datetime | None, datetime | None]:
+@across_partners("sweep")
+async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
     """When the oldest unpaid hosted donation was created; and when the oldest awaited transfer was confirmed."""
     row = await tx.fetchrow(
         """
@@ -238,7 +241,8 @@ async def oldest_unpaid_at(tx: Tx, _scope: AllPartners) -> tuple[datetime | None
     return (row[0], row[1]) if row else (None, None)
 
 
-async def confirm_transfer(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Donation | None:
+@across_partners("held")
+async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
     """Note that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
     row = await tx.fetchrow(
         f"""
@@ -258,7 +262,8 @@ status = 'CANCELLED' and email is not null
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
 
 
-async def erase_donors(tx: Tx, _scope: AllPartners, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
+@across_partners("sweep")
+async def erase_donors(tx: Tx, cancelled_until: datetime, limit: int) -> tuple[int, list[UUID]]:
     """Null who wanted to give, of gifts that never came: how many, and the declarations that were theirs (V6)."""
     rows = await tx.fetch(
         f"""
@@ -275,13 +280,15 @@ async def erase_donors(tx: Tx, _scope: AllPartners, cancelled_until: datetime, l
     return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]
 
 
-async def next_erasure_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the oldest of them was cancelled."""
     found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
     return found
 
 
-async def partners_by_organisation(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+@across_partners("followers")
+async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a donation, cancelled or not, to each of these organisations."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from donation where organisation_id = any($1::uuid[])",

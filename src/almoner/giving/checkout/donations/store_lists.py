@@ -17,7 +17,8 @@ from almoner.giving.checkout.donations import store
 from almoner.giving.checkout.donations.domain import Donation, DonationFilters
 from almoner.giving.checkout.donations.store import COLUMNS
 from almoner.platform.database import lists
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "start", "end")
@@ -275,12 +276,13 @@ select count(*) from taken
 """
 
 
-async def refresh_list_totals(tx: Tx, _scope: AllPartners, limit: int) -> int:
+async def refresh_list_totals(tx: Tx, limit: int) -> int:
     """Bring changes into the tallies; how many rows of them there were. The caller is the only one."""
     return int(await tx.fetchval(REFRESH_TOTALS, limit))
 
 
-async def has_stale_totals(tx: Tx, _scope: AllPartners) -> bool:
+@across_partners("sweep")
+async def has_stale_totals(tx: Tx) -> bool:
     """Whether there are changes that are in no tally."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
 

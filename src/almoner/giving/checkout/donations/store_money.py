@@ -8,7 +8,8 @@ from uuid import UUID
 from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, COLUMNS, DONOR_SHOWN_COLUMN, donation_of
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 # The update's own table has the same columns: each is named with it.
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
@@ -16,14 +17,13 @@ _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split("
 LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
 
 
-async def lock_all(tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID]) -> list[Donation]:
+@across_partners("held")
+async def lock_all(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """These donations, in one order, held until the transaction ends."""
     return [donation_of(row) for row in await tx.fetch(LOCK_DONATIONS, sorted(donation_ids))]
 
 
-async def mark_settled(
-    tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID], nets: Sequence[Money]
-) -> list[Donation]:
+async def mark_settled(tx: Tx, donation_ids: Sequence[UUID], nets: Sequence[Money]) -> list[Donation]:
     """Note what arrived of each; those that are not waiting for it are left out."""
     rows = await tx.fetch(
         f"""
@@ -54,7 +54,8 @@ select distinct partner_id, organisation_id, settled_currency from donation wher
 """
 
 
-async def unpaid_balances(tx: Tx, _scope: AllPartners) -> list[DisbursementBatch]:
+@across_partners("held")
+async def unpaid_balances(tx: Tx) -> list[DisbursementBatch]:
     """Of which partners, nonprofits and currencies there are settled donations in no payout."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES)]
 
@@ -110,7 +111,8 @@ async def add_to_disbursement(
     return (row["donations"], row["minor"]) if row else (0, 0)
 
 
-async def remove_from_disbursement(tx: Tx, _scope: AllPartners, donation_id: UUID) -> None:
+@across_partners("held")
+async def remove_from_disbursement(tx: Tx, donation_id: UUID) -> None:
     """Take one donation out of its payout."""
     await tx.execute("update donation set disbursement_id = null where id = $1", donation_id)
 
@@ -125,7 +127,8 @@ from oldest where d.id = oldest.id returning {_RETURNED}
 """
 
 
-async def mark_disbursed(tx: Tx, _scope: AllPartners, disbursement_id: UUID, limit: int) -> list[Donation]:
+@across_partners("held")
+async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that was paid to DISBURSED."""
     rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
@@ -145,7 +148,8 @@ from chosen where d.id = chosen.id returning {_RETURNED}
 """
 
 
-async def revert_donations(tx: Tx, _scope: AllPartners, disbursement_id: UUID, limit: int) -> list[Donation]:
+@across_partners("held")
+async def revert_donations(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
     """Move donations of a payout that came back to RECEIVED_PAYMENT, in no payout."""
     rows = await tx.fetch(REVERT_DONATIONS, disbursement_id, tx.now, limit)
     return sorted((donation_of(row) for row in rows), key=lambda donation: donation.id)
@@ -161,14 +165,14 @@ order by id limit $3
 """
 
 
-async def donations_of_disbursement(
-    tx: Tx, _scope: AllPartners, disbursement_id: UUID, after: UUID | None, limit: int
-) -> list[Donation]:
+@across_partners("held")
+async def donations_of_disbursement(tx: Tx, disbursement_id: UUID, after: UUID | None, limit: int) -> list[Donation]:
     """Donations that are, or were when it came back, in a payout: by creation, after one of them."""
     return [donation_of(row) for row in await tx.fetch(DONATIONS_OF_DISBURSEMENT, disbursement_id, after, limit)]
 
 
-async def assign_organisation(tx: Tx, _scope: AllPartners, donation_id: UUID, organisation_id: UUID) -> Donation | None:
+@across_partners("held")
+async def assign_organisation(tx: Tx, donation_id: UUID, organisation_id: UUID) -> Donation | None:
     """Give a received donation to another nonprofit, without gift aid; None when its state does not allow it."""
     row = await tx.fetchrow(
         f"""
@@ -184,7 +188,8 @@ async def assign_organisation(tx: Tx, _scope: AllPartners, donation_id: UUID, or
     return donation_of(row) if row else None
 
 
-async def remove_declaration(tx: Tx, _scope: AllPartners, declaration_id: UUID, since: datetime) -> None:
+@across_partners("held")
+async def remove_declaration(tx: Tx, declaration_id: UUID, since: datetime) -> None:
     """Take a declaration off the donations made from a moment on."""
     await tx.execute(
         "update donation set gift_aid_id = null where gift_aid_id = $1 and created_at >= $2", declaration_id, since

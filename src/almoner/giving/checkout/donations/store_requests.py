@@ -7,7 +7,8 @@ from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import Donation
 from almoner.giving.checkout.donations.store import BASE_COLUMNS, DONOR_SHOWN_COLUMN, donation_of
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
@@ -26,12 +27,14 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each, however many donations they have."""
 
 
-async def uninvoiced_groups(tx: Tx, _scope: AllPartners) -> list[tuple[UUID, str]]:
+@across_partners("sweep")
+async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
     """Which partners have donations, in which currencies, that they were not asked for."""
     return [(row[0], row[1]) for row in await tx.fetch(UNINVOICED)]
 
 
-async def oldest_uninvoiced_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
     """When the oldest donation was made that nobody was asked for."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation where status = 'ACTIVE'")
     return found
@@ -81,12 +84,14 @@ order by id limit $2 for no key update
 """
 
 
-async def lock_unpaid_of_request(tx: Tx, _scope: AllPartners, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
+@across_partners("held")
+async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
     """The oldest donations of a request that no money covers yet, with their amounts; held."""
     return [(row["id"], row["amount_minor"]) for row in await tx.fetch(LOCK_UNPAID, request_id, limit)]
 
 
-async def mark_received(tx: Tx, _scope: AllPartners, donation_ids: Sequence[UUID]) -> list[Donation]:
+@across_partners("held")
+async def mark_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
     """Move held donations to RECEIVED_PAYMENT; the money is on our account, so that they are settled as well."""
     rows = await tx.fetch(
         f"""

@@ -15,7 +15,7 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 
 DESCRIPTION_LENGTH: Final = 500
 
@@ -51,29 +51,27 @@ async def create_attempt(
         pages_url=tx.links.pages,
         api_url=tx.links.api,
     )
-    await store.insert(tx, ALL_PARTNERS, payment)
+    await store.insert(tx, payment)
     return payment
 
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     """A new attempt is a bank transfer under a reference of its own; ``url``: where the donor reads the details."""
     called = iso11649.creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
-    await store.update_status(tx, ALL_PARTNERS, payment.id, "open", _transfer_state(tx, payment, called, url))
+    await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await get_for_update(tx, payment.id)
 
 
 async def end_transfer(tx: Tx, payment: Payment) -> None:
     """A bank transfer is not waited for any more; should it come, it is held, or pays what still waits."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    await store.update_status(
-        tx, ALL_PARTNERS, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None)
-    )
+    await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
 
 
 async def mark_paid(tx: Tx, payment: Payment) -> None:
     """Note that a new attempt was paid by money that had come before."""
     called = f"{BANK_TRANSFER}/{encode_uuid(payment.id)}"
-    await store.update_status(tx, ALL_PARTNERS, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
+    await store.update_status(tx, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
 
 
 def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> ProviderPayment:
@@ -85,62 +83,62 @@ def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> P
 
 async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
     """The attempt, held until the transaction ends. Raises LookupError when there is none."""
-    if (payment := await store.get_for_update(tx, ALL_PARTNERS, payment_id)) is None:
+    if (payment := await store.get_for_update(tx, payment_id)) is None:
         raise LookupError(f"payment {payment_id}")
     return payment
 
 
 async def find(tx: Tx, payment_id: UUID) -> Payment | None:
     """One attempt."""
-    return await store.find(tx, ALL_PARTNERS, payment_id)
+    return await store.find(tx, payment_id)
 
 
 async def find_by_provider_payment(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
     """The attempt that a provider's payment belongs to: by its id there, or (the answer got lost) by our reference."""
-    known = await store.find_by_provider_payment(tx, ALL_PARTNERS, provider, found.id)
+    known = await store.find_by_provider_payment(tx, provider, found.id)
     if known is not None:
         return known
     ours = decode_uuid(found.reference)
-    named = await store.find(tx, ALL_PARTNERS, ours) if ours else None
+    named = await store.find(tx, ours) if ours else None
     return named if named and named.provider == provider and named.provider_payment is None else None
 
 
 async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
     """The attempts that a provider knows by these ids, by its ids."""
-    found = await store.find_by_provider_payments(tx, ALL_PARTNERS, provider, provider_payments)
+    found = await store.find_by_provider_payments(tx, provider, provider_payments)
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
 async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt of a donation that decides where it stands."""
-    return await store.newest_attempt(tx, ALL_PARTNERS, donation_id)
+    return await store.newest_attempt(tx, donation_id)
 
 
 async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     """How many times a card was tried for a donation."""
-    return await store.count_card_tries(tx, ALL_PARTNERS, donation_id)
+    return await store.count_card_tries(tx, donation_id)
 
 
 async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
     """Note how many cards were tried on an attempt, as its provider shows it."""
-    await store.record_card_tries(tx, ALL_PARTNERS, payment.id, tries_)
+    await store.record_card_tries(tx, payment.id, tries_)
 
 
 async def update_attempt_status(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, with what the provider shows of it; False when its state does not allow the move."""
-    return await store.update_status(tx, ALL_PARTNERS, payment.id, target, found)
+    return await store.update_status(tx, payment.id, target, found)
 
 
 async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
-    return await store.live_attempts_of(tx, ALL_PARTNERS, donation_ids)
+    return await store.live_attempts_of(tx, donation_ids)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Keep a notice with its effect; False when it was kept before."""
-    return await store.insert_event(tx, ALL_PARTNERS, provider, event)
+    return await store.insert_event(tx, provider, event)
 
 
 async def is_event_recorded(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Whether a notice was kept before, and so has nothing more to tell."""
-    return await store.event_exists(tx, ALL_PARTNERS, provider, event.id)
+    return await store.event_exists(tx, provider, event.id)

@@ -7,7 +7,7 @@ from asyncpg import Record
 
 from almoner.giving.checkout.payments.domain import LIVE_STATUSES, PAYMENT, Payment, ProviderEvent, ProviderPayment
 from almoner.kit.money import Money
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS = (
     "id, donation_id, provider, provider_payment, url, status, amount_minor, currency, description, language, "
@@ -34,7 +34,7 @@ def _payment(row: Record) -> Payment:
     )
 
 
-async def insert(tx: Tx, _scope: AllPartners, payment: Payment) -> None:
+async def insert(tx: Tx, payment: Payment) -> None:
     """Store a new attempt; one that is not live any more must have been found for every earlier one."""
     await tx.execute(
         """
@@ -58,19 +58,19 @@ async def insert(tx: Tx, _scope: AllPartners, payment: Payment) -> None:
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, payment_id: UUID) -> Payment | None:
+async def find(tx: Tx, payment_id: UUID) -> Payment | None:
     """One attempt."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1", payment_id)
     return _payment(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, payment_id: UUID) -> Payment | None:
+async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
     """One attempt, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 
 
-async def find_by_provider_payment(tx: Tx, _scope: AllPartners, provider: str, provider_payment: str) -> Payment | None:
+async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: str) -> Payment | None:
     """The attempt that the provider knows by this id."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
@@ -78,9 +78,7 @@ async def find_by_provider_payment(tx: Tx, _scope: AllPartners, provider: str, p
     return _payment(row) if row else None
 
 
-async def find_by_provider_payments(
-    tx: Tx, _scope: AllPartners, provider: str, provider_payments: Sequence[str]
-) -> list[Payment]:
+async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
     """The attempts that the provider knows by these ids."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
@@ -90,7 +88,7 @@ async def find_by_provider_payments(
     return [_payment(row) for row in rows]
 
 
-async def newest_attempt(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Payment | None:
+async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
     """The attempt of a donation that decides where it stands: held money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
@@ -99,7 +97,7 @@ async def newest_attempt(tx: Tx, _scope: AllPartners, donation_id: UUID) -> Paym
     return _payment(row) if row else None
 
 
-async def count_card_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> int:
+async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
     """How many times a card was tried for a donation; a payment that failed was tried at least once."""
     return int(
         await tx.fetchval(
@@ -111,7 +109,7 @@ async def count_card_tries(tx: Tx, _scope: AllPartners, donation_id: UUID) -> in
     )
 
 
-async def update_status(tx: Tx, _scope: AllPartners, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
+async def update_status(tx: Tx, payment_id: UUID, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
     return bool(
         await tx.fetchval(
@@ -132,12 +130,12 @@ async def update_status(tx: Tx, _scope: AllPartners, payment_id: UUID, target: s
     )
 
 
-async def record_card_tries(tx: Tx, _scope: AllPartners, payment_id: UUID, tries_: int) -> None:
+async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
     """Note how many cards were tried on an attempt, in whichever order it is told."""
     await tx.execute("update payment set tries = $2 where id = $1 and tries < $2", payment_id, tries_)
 
 
-async def live_attempts_of(tx: Tx, _scope: AllPartners, donation_ids: list[UUID]) -> list[UUID]:
+async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
     """The attempts of these donations that the donor may still pay."""
     rows = await tx.fetch(
         "select id from payment where donation_id = any($1) and status = any($2)", donation_ids, LIVE_STATUSES
@@ -145,7 +143,7 @@ async def live_attempts_of(tx: Tx, _scope: AllPartners, donation_ids: list[UUID]
     return [row["id"] for row in rows]
 
 
-async def insert_event(tx: Tx, _scope: AllPartners, provider: str, event: ProviderEvent) -> bool:
+async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Keep a notice; False when it was kept before."""
     return bool(
         await tx.fetchval(
@@ -162,7 +160,7 @@ async def insert_event(tx: Tx, _scope: AllPartners, provider: str, event: Provid
     )
 
 
-async def event_exists(tx: Tx, _scope: AllPartners, provider: str, event_id: str) -> bool:
+async def event_exists(tx: Tx, provider: str, event_id: str) -> bool:
     """Whether a notice was kept before."""
     return bool(
         await tx.fetchval(

@@ -148,17 +148,17 @@ async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:
 
 async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
     """The session, held until the transaction ends. Raises NotFound."""
-    return _ensure_found(await store.get_for_update(tx, ALL_PARTNERS, session_id))
+    return _ensure_found(await store.get_for_update(tx, session_id))
 
 
 async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
     """Fix language and currency where neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
-    return _ensure_found(await store.store_language_currency(tx, ALL_PARTNERS, session_id, language, currency))
+    return _ensure_found(await store.store_language_currency(tx, session_id, language, currency))
 
 
 async def complete(tx: Tx, session: DonationSession, donation_id: UUID) -> None:
     """A donation was made with the session, which the caller has locked."""
-    if not await store.complete(tx, ALL_PARTNERS, session.id, donation_id):
+    if not await store.complete(tx, session.id, donation_id):
         raise domain.SessionCompleted
     completed = replace(session, stored_status="completed", donation_id=donation_id)
     await outbox.emit(tx, session.partner_id, domain.COMPLETED, schemas.session_out(tx, completed))
@@ -169,12 +169,12 @@ async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUI
     if session.stored_status != "completed":
         await complete(tx, session, donation_id)
     else:
-        await store.replace_donation(tx, ALL_PARTNERS, session.id, donation_id)
+        await store.replace_donation(tx, session.id, donation_id)
 
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    expired = await store.expire_due(tx, ALL_PARTNERS, limit)
+    expired = await store.expire_due(tx, limit)
     if expired:
         records = [(one.partner_id, schemas.session_out(tx, one)) for one in expired]
         await outbox.emit_events(tx, domain.EXPIRED, records)
@@ -183,7 +183,7 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next open session expires."""
-    return await store.next_expiry_at(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx)
 
 
 def _ensure_found(session: DonationSession | None) -> DonationSession:

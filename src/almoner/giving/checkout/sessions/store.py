@@ -10,6 +10,7 @@ from almoner.giving.checkout.sessions.domain import LIFETIME, SESSION, Benefits,
 from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.named import NamedStatement
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -99,7 +100,8 @@ async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> Donati
     return _session(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, session_id: UUID) -> DonationSession | None:
+@across_partners("held")
+async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession | None:
     """One session, held until the transaction ends. Whoever needs its donation too locks the session first."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None
@@ -123,9 +125,8 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Donatio
     return [_session(row) for row in rows], total
 
 
-async def store_language_currency(
-    tx: Tx, _scope: AllPartners, session_id: UUID, language: str, currency: str
-) -> DonationSession | None:
+@across_partners("held")
+async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession | None:
     """Fill what nobody has chosen yet; what was chosen stays."""
     row = await tx.fetchrow(
         f"""
@@ -139,7 +140,8 @@ async def store_language_currency(
     return _session(row) if row else None
 
 
-async def complete(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: UUID) -> bool:
+@across_partners("held")
+async def complete(tx: Tx, session_id: UUID, donation_id: UUID) -> bool:
     """Move a session to completed by its donation; False when its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -155,7 +157,8 @@ async def complete(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: U
     )
 
 
-async def replace_donation(tx: Tx, _scope: AllPartners, session_id: UUID, donation_id: UUID) -> None:
+@across_partners("held")
+async def replace_donation(tx: Tx, session_id: UUID, donation_id: UUID) -> None:
     """Another donation is the one of a completed session."""
     await tx.execute(
         "update donation_session set donation_id = $2 where id = $1 and status = 'completed' and donation_id <> $2",
@@ -164,7 +167,8 @@ async def replace_donation(tx: Tx, _scope: AllPartners, session_id: UUID, donati
     )
 
 
-async def expire_due(tx: Tx, _scope: AllPartners, limit: int) -> list[DonationSession]:
+@across_partners("sweep")
+async def expire_due(tx: Tx, limit: int) -> list[DonationSession]:
     """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
     rows = await tx.fetch(
         f"""
@@ -181,7 +185,8 @@ async def expire_due(tx: Tx, _scope: AllPartners, limit: int) -> list[DonationSe
     return sorted((_session(row) for row in rows), key=lambda session: session.id)
 
 
-async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open session expires, or should have."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from donation_session where status = 'open'")
     return found

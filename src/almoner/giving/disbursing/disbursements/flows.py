@@ -57,8 +57,8 @@ async def hold_disbursements_by_rule(
 ) -> None:
     """Hold payouts to a nonprofit back for what ``name`` names, unless they were held for it before."""
     async with db.write() as tx:
-        await store.lock_holds(tx, ALL_PARTNERS, organisation_id)
-        if not await store.was_held_by_rule(tx, ALL_PARTNERS, organisation_id, name):
+        await store.lock_holds(tx, organisation_id)
+        if not await store.was_held_by_rule(tx, organisation_id, name):
             await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=BY_RULE, rules=rules)
             tx.after_commit(lambda: _log.error("payouts_held", why=note))
 

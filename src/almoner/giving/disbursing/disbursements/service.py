@@ -96,7 +96,7 @@ async def list_page(
 
 async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
     """The newest payouts of all partners, for officers."""
-    return await store.newest_disbursements(tx, ALL_PARTNERS, status, limit)
+    return await store.newest_disbursements(tx, status, limit)
 
 
 async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:
@@ -266,7 +266,7 @@ async def confirm_paid(
     _ensure_sent(held)
     if stated is not None:
         try:
-            await store.insert_confirmation(tx, ALL_PARTNERS, held, stated)
+            await store.insert_confirmation(tx, held, stated)
         except CheckViolationError as refused:
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
@@ -291,7 +291,7 @@ async def mark_returned(
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     held = await _lock(tx, disbursement_id)
-    if await store.has_left_bank(tx, ALL_PARTNERS, held.id):  # a statement is the stronger proof
+    if await store.has_left_bank(tx, held.id):  # a statement is the stronger proof
         raise DisbursementError(domain.TRANSFER_LEFT_BANK)
     if not await store.update_status(tx, held, "RETURNED", reason):
         raise DisbursementError(f"the disbursement is {held.status}: only a SENT or PAID disbursement can be returned")
@@ -361,8 +361,8 @@ async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> byte
 
 
 async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list[DisbursementHold]:
-    await store.lock_holds(tx, ALL_PARTNERS, organisation_id)
-    standing = await store.active_holds(tx, ALL_PARTNERS, organisation_id)
+    await store.lock_holds(tx, organisation_id)
+    standing = await store.active_holds(tx, organisation_id)
     ended = [one for one in standing if not isinstance(scope, Partner) or one.partner_id == scope.id]
     if not ended and standing:
         raise DisbursementError("the hold applies to other partners or to all partners: release it without --partner")
@@ -373,14 +373,14 @@ async def _releasable_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> list
 
 async def active_holds(tx: Tx) -> list[DisbursementHold]:
     """The holds that stand, oldest first."""
-    return await store.active_holds(tx, ALL_PARTNERS)
+    return await store.active_holds(tx)
 
 
 async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
-    await store.lock_holds(tx, ALL_PARTNERS, decided.organisation_id)
+    await store.lock_holds(tx, decided.organisation_id)
     if not 1 <= len(decided.note) <= domain.MAX_NOTE_LENGTH:
         raise DisbursementError(f"the note must have 1 to {domain.MAX_NOTE_LENGTH} characters")
-    await store.insert_hold(tx, ALL_PARTNERS, decided)
+    await store.insert_hold(tx, decided)
 
 
 async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
@@ -401,7 +401,7 @@ async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementSta
     else:
         moved = await donations.revert_donations(tx, disbursement_id, limit)
     if moved < limit:
-        await store.mark_propagated(tx, ALL_PARTNERS, disbursement_id)
+        await store.mark_propagated(tx, disbursement_id)
     return moved == limit
 
 
@@ -413,19 +413,19 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
 
 async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
-    return await store.disbursements_awaiting_propagation(tx, ALL_PARTNERS, limit)
+    return await store.disbursements_awaiting_propagation(tx, limit)
 
 
 async def ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
 ) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
-    return await store.ids_with_status(tx, ALL_PARTNERS, status, after, limit)
+    return await store.ids_with_status(tx, status, after, limit)
 
 
 async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
     """Payouts of a currency that are SENT and wait for our bank, by creation, after one of them."""
-    return await store.sent_disbursements(tx, ALL_PARTNERS, currency, after, limit)
+    return await store.sent_disbursements(tx, currency, after, limit)
 
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
@@ -449,5 +449,5 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
 
     ``name``: of its schedule. Whatever a bucket waits for may have ended meanwhile, so none is left out.
     """
-    started = await store.waiting_since(tx, ALL_PARTNERS, name)
+    started = await store.waiting_since(tx, name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

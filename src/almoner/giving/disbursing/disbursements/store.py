@@ -17,6 +17,7 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.kit.money import Money
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -148,7 +149,7 @@ async def update_status(
     )
 
 
-async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, stated: PaidConfirmation) -> None:
+async def insert_confirmation(tx: Tx, held: Disbursement, stated: PaidConfirmation) -> None:
     """Keep who says that it was paid. Raises CheckViolationError when it takes two."""
     await tx.execute(
         """
@@ -167,7 +168,8 @@ async def insert_confirmation(tx: Tx, _scope: AllPartners, held: Disbursement, s
     )
 
 
-async def mark_propagated(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> None:
+@across_partners("sweep")
+async def mark_propagated(tx: Tx, disbursement_id: UUID) -> None:
     """All donations of a payout have followed its status."""
     await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
@@ -186,20 +188,20 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 """
 
 
-async def waiting_since(tx: Tx, _scope: AllPartners, schedule: str) -> datetime | None:
+@across_partners("operators")
+async def waiting_since(tx: Tx, schedule: str) -> datetime | None:
     """Since when something has waited to be sent or confirmed, or was last looked at by a schedule, if later."""
     found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule)
     return found
 
 
-async def disbursements_awaiting_propagation(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
+@across_partners("sweep")
+async def disbursements_awaiting_propagation(tx: Tx, limit: int) -> list[UUID]:
     """Payouts whose donations have yet to follow."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
-async def ids_with_status(
-    tx: Tx, _scope: AllPartners, status: DisbursementStatus, after: UUID | None, limit: int
-) -> list[UUID]:
+async def ids_with_status(tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
@@ -236,9 +238,7 @@ async def list_page(
     return [_disbursement(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def newest_disbursements(
-    tx: Tx, _scope: AllPartners, status: DisbursementStatus | None, limit: int
-) -> list[Disbursement]:
+async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
     """The newest payouts of all partners that hold something."""
     rows = await tx.fetch(
         f"""
@@ -264,7 +264,7 @@ async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datet
     return found
 
 
-async def insert_hold(tx: Tx, _scope: AllPartners, decided: DisbursementHold) -> None:
+async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
     """Keep who decided that a nonprofit is not paid, or is again, and why."""
     await tx.execute(
         """
@@ -283,7 +283,8 @@ async def insert_hold(tx: Tx, _scope: AllPartners, decided: DisbursementHold) ->
     )
 
 
-async def was_held_by_rule(tx: Tx, _scope: AllPartners, organisation_id: UUID, name: str) -> bool:
+@across_partners("held")
+async def was_held_by_rule(tx: Tx, organisation_id: UUID, name: str) -> bool:
     """Whether a rule has ever held a nonprofit for what is named so."""
     return bool(
         await tx.fetchval(
@@ -295,7 +296,7 @@ async def was_held_by_rule(tx: Tx, _scope: AllPartners, organisation_id: UUID, n
     )
 
 
-async def has_left_bank(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> bool:
+async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
     """Whether a line of our bank is the transfer of a payout, and none is its return."""
     return bool(
         await tx.fetchval(
@@ -309,7 +310,7 @@ async def has_left_bank(tx: Tx, _scope: AllPartners, disbursement_id: UUID) -> b
     )
 
 
-async def lock_holds(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> None:
+async def lock_holds(tx: Tx, organisation_id: UUID) -> None:
     """Let nobody else hold or release payouts to a nonprofit until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('disbursement_hold ' || $1::uuid::text, 0))", organisation_id
@@ -322,9 +323,8 @@ where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order 
 """
 
 
-async def sent_disbursements(
-    tx: Tx, _scope: AllPartners, currency: str, after: UUID | None, limit: int
-) -> list[Disbursement]:
+@across_partners("operators")
+async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
     """Payouts of a currency that are SENT, by creation, after one of them."""
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
@@ -334,7 +334,8 @@ async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
     return bool(await tx.fetchval("select disbursement_is_held($1, $2)", partner.id, organisation_id))
 
 
-async def active_holds(tx: Tx, _scope: AllPartners, organisation_id: UUID | None = None) -> list[DisbursementHold]:
+@across_partners("operators")
+async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[DisbursementHold]:
     """The holds that stand, oldest first; of one nonprofit or of all."""
     of = "organisation_id = $1" if organisation_id else "$1::uuid is null"
     rows = await tx.fetch(

@@ -69,19 +69,17 @@ async def request_confirmation(
     organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
     spoken = language or domain.language_of_country(organisation.country_code)
     new = domain.new_confirmation(tx.new_id(), held.id, contact, spoken, by, tx.now, held.expires_at)
-    asked = next(
-        (one for one in await store.list_confirmations(tx, ALL_PARTNERS, held.id) if one.accepts_answer(held)), None
-    )
+    asked = next((one for one in await store.list_confirmations(tx, held.id) if one.accepts_answer(held)), None)
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
-    reached = await store.count_recent_mails(tx, ALL_PARTNERS, email_hash, tx.real_now - domain.DAY)
-    sent = await store.mail_send_times(tx, ALL_PARTNERS, asked.id) if asked is not None else []
+    reached = await store.count_recent_mails(tx, email_hash, tx.real_now - domain.DAY)
+    sent = await store.mail_send_times(tx, asked.id) if asked is not None else []
     if not domain.may_send_mail(sent, reached, tx.real_now, sandbox=tx.deployment.sandbox):
         raise InvalidState("the address has had its share of mails: look at the newest one, or try again later")
     if wanted is new:
-        await store.insert(tx, ALL_PARTNERS, new)
-    mail = await store.insert_mail(tx, ALL_PARTNERS, wanted.id, email_hash)
+        await store.insert(tx, new)
+    mail = await store.insert_mail(tx, wanted.id, email_hash)
     await SEND.enqueue(tx, SendRequest(mail))
     return wanted
 
@@ -89,7 +87,7 @@ async def request_confirmation(
 async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Contact | None) -> None:
     """Have the nonprofit asked by rule: its address is known, and nobody has asked in this round. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
-    known = await store.list_confirmations(tx, ALL_PARTNERS, held.id)
+    known = await store.list_confirmations(tx, held.id)
     asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
     waits = held.awaits_answer and held.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
@@ -103,12 +101,12 @@ async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
 
 async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
     """What a nonprofit was asked, and what it answered, oldest first."""
-    return await store.list_confirmations(tx, ALL_PARTNERS, verification_id)
+    return await store.list_confirmations(tx, verification_id)
 
 
 async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:
     """What a link opens, true at this moment. Raises NotFound."""
-    if (found := await store.find(tx, ALL_PARTNERS, confirmation_id)) is None:
+    if (found := await store.find(tx, confirmation_id)) is None:
         raise NotFound
     return await _page(tx, found, await verifications.get(tx, ALL_PARTNERS, found.verification_id))
 
@@ -133,17 +131,17 @@ async def record_answer(
     ``seen``: the fingerprint of the page that it saw, as hexadecimal digits. Raises NotFound; Changed when that is not
     what is so now; InvalidState when no answer is needed any more.
     """
-    if (known := await store.find(tx, ALL_PARTNERS, confirmation_id)) is None:
+    if (known := await store.find(tx, confirmation_id)) is None:
         raise NotFound
     held = await verifications.get_for_update(tx, ALL_PARTNERS, known.verification_id)
-    found = await store.find(tx, ALL_PARTNERS, confirmation_id)  # as it is under the lock
+    found = await store.find(tx, confirmation_id)  # as it is under the lock
     assert found is not None, "questions stay"
     page = await _page(tx, found, held)
     if not found.accepts_answer(held):
         raise InvalidState("no answer is needed any more")
     if page.fingerprint.hex() != seen:
         raise PageChanged
-    if not await store.record_answer(tx, ALL_PARTNERS, found.id, given, name, role, page.fingerprint):
+    if not await store.record_answer(tx, found.id, given, name, role, page.fingerprint):
         raise InvalidState("it was answered already")
     facts = {
         "confirmation": tx.ids.text("payeeconfirmation", found.id),
@@ -158,7 +156,7 @@ async def record_answer(
 
 async def find_page_for_mail(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
     """What a mail asks; None when nobody need answer any more. Raises NotFound."""
-    if (found := await store.find_by_mail(tx, ALL_PARTNERS, mail_id)) is None:
+    if (found := await store.find_by_mail(tx, mail_id)) is None:
         raise NotFound
     page = await load_page(tx, found.id)
     return page if page.state == "open" and found.email is not None else None
@@ -166,18 +164,18 @@ async def find_page_for_mail(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
 
 async def erase_contacts(tx: Tx, limit: int = BATCH) -> int:
     """Forget where nonprofits were asked, 30 days after that was over (V6); how many."""
-    return await store.erase_contacts(tx, ALL_PARTNERS, tx.now - domain.ERASED_AFTER, limit)
+    return await store.erase_contacts(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next address is forgotten."""
-    over = await store.next_erasure_at(tx, ALL_PARTNERS)
+    over = await store.next_erasure_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 
 async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
     """A verification has ended: have it forgotten in 30 days who answered about it, if anybody has (V6)."""
-    if any(one.name is not None for one in await store.list_confirmations(tx, ALL_PARTNERS, verification_id)):
+    if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
         await ERASE_NAMES.enqueue(tx, OfVerification(verification_id), due=due)
 
@@ -186,7 +184,7 @@ async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Forget who answered, unless the verification was reopened since, or has ended anew just now. Raises NotFound."""
     held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if held.processed_at is not None and not held.is_live and tx.now >= held.processed_at + domain.ERASED_AFTER:
-        await store.erase_names(tx, ALL_PARTNERS, verification_id)
+        await store.erase_names(tx, verification_id)
 
 
 def parse_answer(given: object) -> ConfirmationAnswer | None:

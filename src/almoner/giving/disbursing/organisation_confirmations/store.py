@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationAnswer, OrganisationConfirmation
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, verification_id, email, source, language, asked_by, asked_at, expires_at, withdrawn, answer, name, role, "
@@ -19,7 +19,7 @@ def _confirmation(row: Record) -> OrganisationConfirmation:
     return OrganisationConfirmation(*row[:13])
 
 
-async def insert(tx: Tx, _scope: AllPartners, new: OrganisationConfirmation) -> None:
+async def insert(tx: Tx, new: OrganisationConfirmation) -> None:
     """Store a question in place of one that nobody has answered; its verification is held."""
     await tx.execute(
         "update monetary_donation_confirmation set withdrawn = true "
@@ -43,13 +43,13 @@ async def insert(tx: Tx, _scope: AllPartners, new: OrganisationConfirmation) -> 
     )
 
 
-async def find(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> OrganisationConfirmation | None:
+async def find(tx: Tx, confirmation_id: UUID) -> OrganisationConfirmation | None:
     """One question; it changes under its verification's lock only."""
     row = await tx.fetchrow(f"select {_COLUMNS} from monetary_donation_confirmation where id = $1", confirmation_id)
     return _confirmation(row) if row else None
 
 
-async def list_confirmations(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[OrganisationConfirmation]:
+async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
     """All questions about a verification, oldest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from monetary_donation_confirmation where verification_id = $1 order by id",
@@ -59,7 +59,7 @@ async def list_confirmations(tx: Tx, _scope: AllPartners, verification_id: UUID)
 
 
 async def record_answer(
-    tx: Tx, _scope: AllPartners, confirmation_id: UUID, given: ConfirmationAnswer, name: str, role: str, shown: bytes
+    tx: Tx, confirmation_id: UUID, given: ConfirmationAnswer, name: str, role: str, shown: bytes
 ) -> bool:
     """Store the answer, once."""
     return bool(
@@ -79,7 +79,7 @@ async def record_answer(
     )
 
 
-async def insert_mail(tx: Tx, _scope: AllPartners, confirmation_id: UUID, email_hash: bytes) -> UUID:
+async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
     """Store a mail that is to be sent; its id."""
     made = tx.new_id()
     await tx.execute(
@@ -95,7 +95,7 @@ async def insert_mail(tx: Tx, _scope: AllPartners, confirmation_id: UUID, email_
     return made
 
 
-async def mail_send_times(tx: Tx, _scope: AllPartners, confirmation_id: UUID) -> list[datetime]:
+async def mail_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:
     """When mails of a question were sent, in real time."""
     rows = await tx.fetch(
         "select sent_at from monetary_donation_confirmation_email where confirmation_id = $1", confirmation_id
@@ -108,7 +108,7 @@ select count(*) from monetary_donation_confirmation_email where email_hash = $1 
 """
 
 
-async def count_recent_mails(tx: Tx, _scope: AllPartners, email_hash: bytes, since: datetime) -> int:
+async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
     """How often an address was written to; until the transaction ends nobody else asks this."""
     lock = int.from_bytes(email_hash[:8], signed=True)
     await tx.fetchval("select pg_advisory_xact_lock($1)", lock)
@@ -116,10 +116,10 @@ async def count_recent_mails(tx: Tx, _scope: AllPartners, email_hash: bytes, sin
     return found
 
 
-async def find_by_mail(tx: Tx, _scope: AllPartners, mail_id: UUID) -> OrganisationConfirmation | None:
+async def find_by_mail(tx: Tx, mail_id: UUID) -> OrganisationConfirmation | None:
     """What a mail asks."""
     found = await tx.fetchval("select confirmation_id from monetary_donation_confirmation_email where id = $1", mail_id)
-    return await find(tx, _scope, found) if found else None
+    return await find(tx, found) if found else None
 
 
 NEXT_ERASURE: Final = """
@@ -127,13 +127,13 @@ select min(coalesce(answered_at, expires_at)) from monetary_donation_confirmatio
 """
 
 
-async def next_erasure_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the first question that we know the address of was over."""
     found: datetime | None = await tx.fetchval(NEXT_ERASURE)
     return found
 
 
-async def erase_contacts(tx: Tx, _scope: AllPartners, over_until: datetime, limit: int) -> int:
+async def erase_contacts(tx: Tx, over_until: datetime, limit: int) -> int:
     """Forget the addresses of questions that were over until then; how many."""
     rows = await tx.fetch(
         """
@@ -150,7 +150,7 @@ async def erase_contacts(tx: Tx, _scope: AllPartners, over_until: datetime, limi
     return len(rows)
 
 
-async def erase_names(tx: Tx, _scope: AllPartners, verification_id: UUID) -> None:
+async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Forget who answered about a verification."""
     await tx.execute(
         "update monetary_donation_confirmation set name = null, role = null "

@@ -86,7 +86,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         proposal.holder, proposal.address, proposal.currency, read_.scheme
     ) + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
-    await store.lock_organisation(tx, ALL_PARTNERS, organisation.id)
+    await store.lock_organisation(tx, organisation.id)
     plain = msgspec.json.encode(read_)
     made = PayeeAccount(
         id=account_id,
@@ -98,7 +98,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         masked_number=read_.masked_number,
         address=proposal.address,
         name_score=_name_score(proposal.holder, organisation),
-        is_change=await store.requires_second_approval(tx, ALL_PARTNERS, organisation.id, proposal.currency),
+        is_change=await store.requires_second_approval(tx, organisation.id, proposal.currency),
         status="proposed",
         proposed=AccountReview(by, note, tx.now),
         first=None,
@@ -108,7 +108,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         denied_at=None,
     )
     try:
-        stored = await store.insert(tx, ALL_PARTNERS, made, tx.vault.keyed_hash(_CONTEXT, plain))
+        stored = await store.insert(tx, made, tx.vault.keyed_hash(_CONTEXT, plain))
     except CheckViolationError as refused:
         if refused.constraint_name != _ASKED:
             raise
@@ -141,19 +141,19 @@ def _account_facts(account: PayeeAccount) -> dict[str, object]:
 
 async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
     """One account. Raises NotFound."""
-    if (found := await store.find(tx, ALL_PARTNERS, account_id)) is None:
+    if (found := await store.find(tx, account_id)) is None:
         raise NotFound
     return found
 
 
 async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
     """The newest accounts, of one status or of all."""
-    return await store.newest_accounts(tx, ALL_PARTNERS, status, limit)
+    return await store.newest_accounts(tx, status, limit)
 
 
 async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
     """Other nonprofits that have given the same account."""
-    return await store.organisations_sharing_account(tx, ALL_PARTNERS, account_id)
+    return await store.organisations_sharing_account(tx, account_id)
 
 
 async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
@@ -169,15 +169,15 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     if found := found + _note_problems(note):
         raise PayeeAccountError("; ".join(found))
     mine = AccountReview(by, note, tx.now)
-    await store.record_review(tx, ALL_PARTNERS, account_id, mine, first=held.first is None)
+    await store.record_review(tx, account_id, mine, first=held.first is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
     # What was a first account when it was proposed may come after a check by now.
-    two = held.reviews_needed == 2 or await store.requires_second_approval(tx, ALL_PARTNERS, of, held.currency)
+    two = held.reviews_needed == 2 or await store.requires_second_approval(tx, of, held.currency)
     if held.reviews_done + 1 < (2 if two else 1):
         if not held.is_change:
             await verifications.on_account_proposed(tx, of, named, _account_facts(held))
         return await get(tx, account_id)
-    await store.approve(tx, ALL_PARTNERS, account_id)
+    await store.approve(tx, account_id)
     # Whoever proposed a nonprofit's first account is one of the two people that a check before it waits for.
     seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
@@ -199,7 +199,7 @@ async def refuse(tx: Tx, account_id: UUID, *, note: str, by: str) -> PayeeAccoun
 
 
 async def _refuse(tx: Tx, held: PayeeAccount, by: str, note: str) -> None:
-    await store.refuse(tx, ALL_PARTNERS, held.id, by, note)
+    await store.refuse(tx, held.id, by, note)
     await verifications.on_account_refused(
         tx, held.organisation_id, _account_id_text(tx, held), verifications.FlagReview(by, note, tx.now)
     )
@@ -219,13 +219,13 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
         await verifications.on_account_denied(
             tx, held.organisation_id, _account_id_text(tx, held), _account_facts(held)
         )
-    await store.deny_ownership(tx, ALL_PARTNERS, held.id)
+    await store.deny_ownership(tx, held.id)
     return True
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How many accounts wait to be looked at, and since when."""
-    count, since = await store.count_proposed(tx, ALL_PARTNERS)
+    count, since = await store.count_proposed(tx)
     telemetry.payees.set("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
 
@@ -233,7 +233,7 @@ async def current_payees(tx: Tx, organisation_ids: Sequence[UUID], currency: str
     """Where these nonprofits are paid in a currency, as far as that is approved."""
     return {
         one.organisation_id: Payee(one.id, one.holder, _decrypt_numbers(tx, one), one.address)
-        for one in await store.current_accounts(tx, ALL_PARTNERS, list(organisation_ids), currency)
+        for one in await store.current_accounts(tx, list(organisation_ids), currency)
     }
 
 
@@ -245,7 +245,7 @@ async def account_warnings(tx: Tx, account: PayeeAccount) -> list[str]:
 
 async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccount | None:
     """The account of a nonprofit that was approved first, for a verification that is begun after it."""
-    for one in await store.approved_accounts_of(tx, ALL_PARTNERS, organisation_id):
+    for one in await store.approved_accounts_of(tx, organisation_id):
         organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
         agrees = _name_score(one.holder, organisation)  # with the name that it has now
         facts = {**_account_facts(one), "nameAgrees": agrees}
@@ -257,7 +257,7 @@ async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccou
 
 async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
     """The approved accounts of a nonprofit, one for each currency."""
-    return await store.approved_accounts_of(tx, ALL_PARTNERS, organisation_id)
+    return await store.approved_accounts_of(tx, organisation_id)
 
 
 def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:
@@ -266,10 +266,10 @@ def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:
 
 
 async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
-    if (known := await store.find(tx, ALL_PARTNERS, account_id)) is None:
+    if (known := await store.find(tx, account_id)) is None:
         raise NotFound
-    await store.lock_organisation(tx, ALL_PARTNERS, known.organisation_id)
-    held = await store.get_for_update(tx, ALL_PARTNERS, account_id)
+    await store.lock_organisation(tx, known.organisation_id)
+    held = await store.get_for_update(tx, account_id)
     assert held is not None, "accounts stay"
     return held
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.disbursing.payee_bank_accounts.domain import AccountReview, Address, PayeeAccount, PayeeStatus
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, organisation_id, currency, scheme, holder, encrypted_number, masked_number, town, country, street, building, "
@@ -28,7 +28,7 @@ def _account(row: Record) -> PayeeAccount:
     return PayeeAccount(*whose, score, is_change, status, *looks)
 
 
-async def insert(tx: Tx, _scope: AllPartners, new: PayeeAccount, fingerprint: bytes) -> bool:
+async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
     """Store a proposed account; False when another one is proposed for the same nonprofit and currency."""
     return bool(
         await tx.fetchval(
@@ -62,23 +62,23 @@ async def insert(tx: Tx, _scope: AllPartners, new: PayeeAccount, fingerprint: by
     )
 
 
-async def lock_organisation(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> None:
+async def lock_organisation(tx: Tx, organisation_id: UUID) -> None:
     """Whatever changes a nonprofit's accounts waits for another that does, so that a change is known for one."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 73))", organisation_id)
 
 
-async def requires_second_approval(tx: Tx, _scope: AllPartners, organisation_id: UUID, currency: str) -> bool:
+async def requires_second_approval(tx: Tx, organisation_id: UUID, currency: str) -> bool:
     """Whether one more account takes two people beside who proposed it; its nonprofit's accounts are held."""
     return bool(await tx.fetchval("select payee_requires_second_approval($1, $2)", organisation_id, currency))
 
 
-async def find(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccount | None:
+async def find(tx: Tx, account_id: UUID) -> PayeeAccount | None:
     """One account."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payee_bank_account where id = $1", account_id)
     return _account(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, account_id: UUID) -> PayeeAccount | None:
+async def get_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
     """One account, held until the transaction ends, with all of its nonprofit and currency."""
     rows = await tx.fetch(
         f"""
@@ -92,7 +92,7 @@ async def get_for_update(tx: Tx, _scope: AllPartners, account_id: UUID) -> Payee
     return next((_account(row) for row in rows if row["id"] == account_id), None)
 
 
-async def newest_accounts(tx: Tx, _scope: AllPartners, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
+async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
     """The newest accounts, of one status or of all."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payee_bank_account where $1::text is null or status = $1 order by id desc limit $2",
@@ -102,7 +102,7 @@ async def newest_accounts(tx: Tx, _scope: AllPartners, status: PayeeStatus | Non
     return [_account(row) for row in rows]
 
 
-async def record_review(tx: Tx, _scope: AllPartners, account_id: UUID, seen: AccountReview, *, first: bool) -> None:
+async def record_review(tx: Tx, account_id: UUID, seen: AccountReview, *, first: bool) -> None:
     """Note who looked at a held account."""
     which = "first" if first else "second"
     await tx.execute(
@@ -114,7 +114,7 @@ async def record_review(tx: Tx, _scope: AllPartners, account_id: UUID, seen: Acc
     )
 
 
-async def approve(tx: Tx, _scope: AllPartners, account_id: UUID) -> None:
+async def approve(tx: Tx, account_id: UUID) -> None:
     """A held account takes the place of the one before."""
     await tx.execute(
         """
@@ -130,7 +130,7 @@ async def approve(tx: Tx, _scope: AllPartners, account_id: UUID) -> None:
     )
 
 
-async def refuse(tx: Tx, _scope: AllPartners, account_id: UUID, by: str, note: str) -> None:
+async def refuse(tx: Tx, account_id: UUID, by: str, note: str) -> None:
     """Nobody is paid to a held account."""
     await tx.execute(
         """
@@ -144,12 +144,12 @@ async def refuse(tx: Tx, _scope: AllPartners, account_id: UUID, by: str, note: s
     )
 
 
-async def deny_ownership(tx: Tx, _scope: AllPartners, account_id: UUID) -> None:
+async def deny_ownership(tx: Tx, account_id: UUID) -> None:
     """Note that the nonprofit says of a held account that it is not its own."""
     await tx.execute("update payee_bank_account set denied_at = $2 where id = $1", account_id, tx.now)
 
 
-async def approved_accounts_of(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[PayeeAccount]:
+async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
     """The approved accounts of a nonprofit, by currency."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payee_bank_account where organisation_id = $1 and status = 'approved' "
@@ -165,20 +165,18 @@ and status = 'approved'
 """
 
 
-async def current_accounts(
-    tx: Tx, _scope: AllPartners, organisation_ids: Sequence[UUID], currency: str
-) -> list[PayeeAccount]:
+async def current_accounts(tx: Tx, organisation_ids: Sequence[UUID], currency: str) -> list[PayeeAccount]:
     """The approved accounts of these nonprofits in a currency."""
     return [_account(row) for row in await tx.fetch(CURRENT_ACCOUNTS, organisation_ids, currency)]
 
 
-async def count_proposed(tx: Tx, _scope: AllPartners) -> tuple[int, datetime | None]:
+async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:
     """How many accounts wait to be looked at, and when the first was proposed."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]
 
 
-async def organisations_sharing_account(tx: Tx, _scope: AllPartners, account_id: UUID) -> list[UUID]:
+async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
     """Other nonprofits that the same account was proposed for and not refused."""
     rows = await tx.fetch(
         """

@@ -48,8 +48,8 @@ async def check_verification(
     screened = findings.compliance_finding(results, tx.ids, tx.now)
     for finding in (listed, screened):
         await record_finding(tx, held, finding)
-    expired = await store_findings.has_expired_finding(tx, ALL_PARTNERS, held.id)
-    await store_findings.set_next_check_at(tx, ALL_PARTNERS, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
+    expired = await store_findings.has_expired_finding(tx, held.id)
+    await store_findings.set_next_check_at(tx, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
     waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
     ended = _ended_checks(held, listed, screened, known)
@@ -91,7 +91,7 @@ async def check_register(tx: Tx, held: Verification) -> tuple[Organisation, Find
 
 async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
     """Keep what was seen if it is news, and raise a flag where a check has succeeded on other grounds."""
-    before = await store_findings.newest_finding(tx, ALL_PARTNERS, held.id, finding.check)
+    before = await store_findings.newest_finding(tx, held.id, finding.check)
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
@@ -101,9 +101,7 @@ async def record_finding(tx: Tx, held: Verification, finding: Finding) -> None:
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
         await store_findings.raise_flag(tx, held.id, made, kind)
-    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(
-        tx, ALL_PARTNERS, held.id, finding.check
-    )
+    gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(tx, held.id, finding.check)
     if kinds or gone:
         await recheck_disbursements(tx, held)
 
@@ -117,7 +115,7 @@ async def record_decision(
     grounds: Mapping[str, object] | None = None,
 ) -> None:
     """Keep that somebody ended a check, and what was known then: only what comes later is news."""
-    before = await store_findings.newest_finding(tx, ALL_PARTNERS, held.id, check)
+    before = await store_findings.newest_finding(tx, held.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
         facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, held), tx.ids)
@@ -166,5 +164,5 @@ async def recheck_disbursements(tx: Tx, held: Verification) -> None:
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Something else is known of nonprofits: have their pending and approved verifications looked at."""
-    for verification_id, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, organisation_ids):
+    for verification_id, _, _ in await store.live_verifications_of(tx, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -27,10 +27,10 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Flag:
     """Somebody has looked at a flag: the second person lifts it. Raises NotFound, InvalidState."""
     if not 1 <= len(note) <= MAX_NOTE_LENGTH:
         raise InvalidState(f"the note must have 1 to {MAX_NOTE_LENGTH} characters")
-    if (known := await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)) is None:
+    if (known := await store_findings.find_flag(tx, flag_id)) is None:
         raise NotFound
     verification = await transitions.get_for_update(tx, ALL_PARTNERS, known.verification_id)
-    held = await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)  # as it is under the lock
+    held = await store_findings.find_flag(tx, flag_id)  # as it is under the lock
     assert held is not None, "flags stay"
     if held.status != "open":
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
@@ -102,10 +102,10 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
-    found = [one for one, _, _ in await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])]
+    found = [one for one, _, _ in await store.live_verifications_of(tx, [organisation_id])]
     held = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in held if one.is_live]
 
 
 async def _open_account_flags(tx: Tx, held: Verification, account: str) -> list[Flag]:
-    return await store_findings.list_open_account_flags(tx, ALL_PARTNERS, _CHANGED, held.id, account)
+    return await store_findings.list_open_account_flags(tx, _CHANGED, held.id, account)

@@ -186,29 +186,29 @@ async def newest_verifications(tx: Tx, scope: Scope, filters: VerificationFilter
 
 async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
     """What was seen of its checks, oldest first."""
-    return await store_findings.list_findings(tx, ALL_PARTNERS, verification_id)
+    return await store_findings.list_findings(tx, verification_id)
 
 
 async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
     """What was other than when a check succeeded, oldest first."""
-    return await store_findings.list_flags(tx, ALL_PARTNERS, verification_id)
+    return await store_findings.list_flags(tx, verification_id)
 
 
 async def list_open_flags(tx: Tx, limit: int) -> list[Flag]:
     """What waits for two people, newest first."""
-    return await store_findings.flags_with_status(tx, ALL_PARTNERS, "open", limit)
+    return await store_findings.flags_with_status(tx, "open", limit)
 
 
 async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
     """One flag. Raises NotFound."""
-    if (found := await store_findings.find_flag(tx, ALL_PARTNERS, flag_id)) is None:
+    if (found := await store_findings.find_flag(tx, flag_id)) is None:
         raise NotFound
     return found
 
 
 async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
     """What officers decided about one, oldest first."""
-    return await store.list_decisions(tx, ALL_PARTNERS, verification_id)
+    return await store.list_decisions(tx, verification_id)
 
 
 async def change_metadata(
@@ -339,7 +339,7 @@ async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> Verificatio
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
-    due = await store.lock_due(tx, ALL_PARTNERS, limit)
+    due = await store.lock_due(tx, limit)
     for verification in due:
         await transitions.store_transition(tx, verification.as_at(tx.now))
     return len(due)
@@ -347,27 +347,27 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_due_at(tx: Tx) -> datetime | None:
     """When the next pending one expires."""
-    return await store.next_expiry_at(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx)
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that have each of these nonprofits verified: they hear when it changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
-    for _, partner_id, organisation_id in await store.live_verifications_of(tx, ALL_PARTNERS, list(organisation_ids)):
+    for _, partner_id, organisation_id in await store.live_verifications_of(tx, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How many verifications and flags wait, and since when."""
-    for what, (count, at) in (await store_findings.count_waiting(tx, ALL_PARTNERS)).items():
+    for what, (count, at) in (await store_findings.count_waiting(tx)).items():
         since = at and (at - domain.LIFETIME if what == "verification" else at)
         telemetry.payees.set(what, count, (tx.now - since).total_seconds() if since else 0.0)
 
 
 async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     """Have those looked at of which register and lists were asked too long ago; how many."""
-    due = await store_findings.claim_due_checks(tx, ALL_PARTNERS, tx.now + RENEWAL_PERIOD, limit)
+    due = await store_findings.claim_due_checks(tx, tx.now + RENEWAL_PERIOD, limit)
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
@@ -375,11 +375,11 @@ async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_check_at(tx: Tx) -> datetime | None:
     """When the next one has to be looked at again."""
-    return await store_findings.next_check_at(tx, ALL_PARTNERS)
+    return await store_findings.next_check_at(tx)
 
 
 async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[Verification]:
     """Pending and approved ones of a nonprofit in any of its records, whosever, true at this moment."""
-    found = await store.live_verifications_of(tx, ALL_PARTNERS, [organisation_id])
+    found = await store.live_verifications_of(tx, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
     return [one for one in known if one.is_live]

@@ -15,6 +15,7 @@ from almoner.giving.disbursing.verifications.domain import (
     Verification,
     VerificationFilters,
 )
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 
@@ -100,7 +101,8 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
     return await find(tx, scope, verification_id) if held else None
 
 
-async def lock_due(tx: Tx, _scope: AllPartners, limit: int) -> list[Verification]:
+@across_partners("sweep")
+async def lock_due(tx: Tx, limit: int) -> list[Verification]:
     """Pending ones whose moment has passed, oldest first, held, around those that are being worked on (S4)."""
     held = await tx.fetch(
         """
@@ -127,9 +129,8 @@ async def find_live(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | N
     return found
 
 
-async def live_verifications_of(
-    tx: Tx, _scope: AllPartners, organisation_ids: Sequence[UUID]
-) -> list[tuple[UUID, UUID, UUID]]:
+@across_partners("followers")
+async def live_verifications_of(tx: Tx, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
     """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
     rows = await tx.fetch(
         """
@@ -259,7 +260,8 @@ async def set_metadata(tx: Tx, verification: Verification) -> None:
     )
 
 
-async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next pending one expires, or should have."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from monetary_donation_verification where status = 'pending'"
@@ -287,7 +289,7 @@ async def insert_decision(tx: Tx, verification: Verification, decided: RecordedD
     )
 
 
-async def list_decisions(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[RecordedDecision]:
+async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
     """What was decided about one, oldest first."""
     rows = await tx.fetch(
         """

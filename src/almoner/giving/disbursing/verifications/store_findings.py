@@ -16,7 +16,8 @@ from almoner.giving.disbursing.verifications.findings import (
     FlagStatus,
     StoredFinding,
 )
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 _FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.checked_at"
 
@@ -53,13 +54,13 @@ select {_FINDING} from monetary_donation_finding f where verification_id = $1 an
 """
 
 
-async def newest_finding(tx: Tx, _scope: AllPartners, verification_id: UUID, check: CheckType) -> StoredFinding | None:
+async def newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> StoredFinding | None:
     """What was seen last of a check."""
     row = await tx.fetchrow(NEWEST, verification_id, check)
     return _stored_finding(row) if row else None
 
 
-async def list_findings(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[StoredFinding]:
+async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
     """All that was seen, oldest first."""
     rows = await tx.fetch(
         f"select {_FINDING} from monetary_donation_finding f where verification_id = $1 order by id", verification_id
@@ -67,7 +68,8 @@ async def list_findings(tx: Tx, _scope: AllPartners, verification_id: UUID) -> l
     return [_stored_finding(row) for row in rows]
 
 
-async def set_next_check_at(tx: Tx, _scope: AllPartners, verification_id: UUID, at: datetime) -> None:
+@across_partners("sweep")
+async def set_next_check_at(tx: Tx, verification_id: UUID, at: datetime) -> None:
     """When registers and lists have to be asked again."""
     await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
@@ -78,13 +80,15 @@ where status in ('pending', 'approved') and next_check_at is not null
 """
 
 
-async def next_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_check_at(tx: Tx) -> datetime | None:
     """When the next one has to be looked at again."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def claim_due_checks(tx: Tx, _scope: AllPartners, until: datetime, limit: int) -> list[UUID]:
+@across_partners("sweep")
+async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
     """Those that are due, each once: they are due again at ``until`` unless a look says when."""
     rows = await tx.fetch(
         """
@@ -131,7 +135,7 @@ async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: Flag
     )
 
 
-async def has_expired_finding(tx: Tx, _scope: AllPartners, verification_id: UUID) -> bool:
+async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
     """Whether what some check of a verification rested on counts no more."""
     return bool(
         await tx.fetchval(
@@ -142,7 +146,7 @@ async def has_expired_finding(tx: Tx, _scope: AllPartners, verification_id: UUID
     )
 
 
-async def close_expiry_flags(tx: Tx, _scope: AllPartners, verification_id: UUID, check: CheckType) -> bool:
+async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
     """There is evidence of a check again: flags that there was none are gone; whether there were any."""
     ended = await tx.execute(
         """
@@ -160,13 +164,13 @@ async def close_expiry_flags(tx: Tx, _scope: AllPartners, verification_id: UUID,
     return ended != "UPDATE 0"
 
 
-async def list_flags(tx: Tx, _scope: AllPartners, verification_id: UUID) -> list[Flag]:
+async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
     """All of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
     return [_flag(row) for row in rows]
 
 
-async def flags_with_status(tx: Tx, _scope: AllPartners, status: FlagStatus, limit: int) -> list[Flag]:
+async def flags_with_status(tx: Tx, status: FlagStatus, limit: int) -> list[Flag]:
     """Flags of all verifications, newest first."""
     rows = await tx.fetch(f"{_FLAG} where g.status = $1 order by g.id desc limit $2", status, limit)
     return [_flag(row) for row in rows]
@@ -182,21 +186,20 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 """
 
 
-async def count_waiting(tx: Tx, _scope: AllPartners) -> Mapping[str, tuple[int, datetime | None]]:
+@across_partners("operators")
+async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
     [pending], [flagged] = await tx.fetch(COUNT_PENDING, tx.now), await tx.fetch(COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 
 
-async def find_flag(tx: Tx, _scope: AllPartners, flag_id: UUID) -> Flag | None:
+async def find_flag(tx: Tx, flag_id: UUID) -> Flag | None:
     """One flag."""
     row = await tx.fetchrow(f"{_FLAG} where g.id = $1", flag_id)
     return _flag(row) if row else None
 
 
-async def list_open_account_flags(
-    tx: Tx, _scope: AllPartners, kind: FlagKind, verification_id: UUID, account: str
-) -> list[Flag]:
+async def list_open_account_flags(tx: Tx, kind: FlagKind, verification_id: UUID, account: str) -> list[Flag]:
     """Open flags about an account; they change under their verification's lock only."""
     rows = await tx.fetch(
         f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 and f.facts ->> 'account' = $3 "

@@ -36,19 +36,19 @@ BATCH: Final = 2000
 
 async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
     """One claim. Raises NotFound."""
-    if (found := await store.find(tx, ALL_PARTNERS, claim_id)) is None:
+    if (found := await store.find(tx, claim_id)) is None:
         raise NotFound
     return found
 
 
 async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
     """The newest claims, of one charity or of all."""
-    return await store.newest_claims(tx, ALL_PARTNERS, organisation_id, limit)
+    return await store.newest_claims(tx, organisation_id, limit)
 
 
 async def newest_adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
     """The newest adjustments, of one charity or of all."""
-    return await store.newest_adjustments(tx, ALL_PARTNERS, organisation_id, limit)
+    return await store.newest_adjustments(tx, organisation_id, limit)
 
 
 async def draft_claim(
@@ -62,18 +62,18 @@ async def draft_claim(
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
         raise GiftAidClaimError("--before must not be in the future, because only past donations can be claimed")
-    for donation_id in await store.overclaimed_donations_of_charity(tx, ALL_PARTNERS, organisation_id):
+    for donation_id in await store.overclaimed_donations_of_charity(tx, organisation_id):
         await adjust_donation(tx, donation_id)
     today = domain.london_day(tx.now)
     since = year.first_claimable_at(today)
-    expired = await store.count_expired_donations(tx, ALL_PARTNERS, organisation_id, since)
+    expired = await store.count_expired_donations(tx, organisation_id, since)
     gifts, more = await _select_donations(tx, organisation_id, since, cutoff_at)
     made = hmrc_schedule.build_schedule(gifts, today, year, together=together)
     drafted = DraftResult(None, made.left_out, made.waiting + more, expired)
     if not made.listed:
         return drafted
     minor = sum(one.gift.minor for one in made.listed)
-    left = await store.lock_open_adjustments(tx, ALL_PARTNERS, organisation_id)
+    left = await store.lock_open_adjustments(tx, organisation_id)
     taken = domain.allocate_deductions([(one.id, one.left_minor) for one in left], minor)
     claim = GiftAidClaim(
         id=tx.new_id(),
@@ -114,7 +114,7 @@ async def _select_donations(
     """
     found: list[ClaimableDonation] = []
     fit, after = 0, (since, UUID(int=0))
-    while batch := await store.claimable_donations(tx, ALL_PARTNERS, organisation_id, after, cutoff_at, BATCH):
+    while batch := await store.claimable_donations(tx, organisation_id, after, cutoff_at, BATCH):
         for place, gift in enumerate(batch):
             if fit == domain.MAX_DONATIONS:
                 return found, len(batch) - place
@@ -134,12 +134,12 @@ async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
     """HMRC's schedule of a claim, as CSV. Raises NotFound; ClaimRefused for a draft that says too much by now."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
-    if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id)):
+    if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, claim_id)):
         raise GiftAidClaimError(
             f"{len(over):,} of its donations have since been refunded, reassigned or lost their declaration: "
             "withdraw the draft and create a new one"
         )
-    return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, ALL_PARTNERS, claim_id))
+    return hmrc_schedule.schedule_csv(await store.schedule_entries(tx, claim_id))
 
 
 async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> GiftAidClaim:
@@ -152,7 +152,7 @@ async def mark_submitted(tx: Tx, claim_id: UUID, reference: str, *, by: str) -> 
     claim = await _lock(tx, claim_id)
     if not await store.update_status(tx, claim, "submitted", by=by, reference=reference):
         raise _transition_refused(claim, "submitted")
-    for donation_id in await store.overclaimed_donations(tx, ALL_PARTNERS, claim_id):
+    for donation_id in await store.overclaimed_donations(tx, claim_id):
         await adjust_donation(tx, donation_id)
     return replace(claim, status="submitted", reference=reference)
 
@@ -195,7 +195,7 @@ async def _end_claim(tx: Tx, claim_id: UUID, target: domain.ClaimEndStatus, note
 
 
 async def _lock(tx: Tx, claim_id: UUID) -> GiftAidClaim:
-    if (claim := await store.get_for_update(tx, ALL_PARTNERS, claim_id)) is None:
+    if (claim := await store.get_for_update(tx, claim_id)) is None:
         raise NotFound
     return claim
 
@@ -215,10 +215,10 @@ async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
 
     The claim is held first, then its gift, so that a claim on its way to HMRC is waited for.
     """
-    claim = await store.lock_claim_of_donation(tx, ALL_PARTNERS, donation_id)
+    claim = await store.lock_claim_of_donation(tx, donation_id)
     if claim is None or claim.status not in domain.SENT_STATUSES:
         return None  # a draft is looked at when it is submitted
-    claimed = await store.find_claimed_donation(tx, ALL_PARTNERS, claim.id, donation_id)
+    claimed = await store.find_claimed_donation(tx, claim.id, donation_id)
     if claimed is None or not claimed.overclaimed_minor:
         return None
     over = claimed.overclaimed_minor
@@ -233,6 +233,6 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     Raises NotFound, GiftAidRefused.
     """
     cancelled = await donations.cancel_declaration(tx, declaration_id, cancelled_from)
-    for donation_id in await store.donations_claimed_by(tx, ALL_PARTNERS, declaration_id):
+    for donation_id in await store.donations_claimed_by(tx, declaration_id):
         await adjust_donation(tx, donation_id)
     return cancelled

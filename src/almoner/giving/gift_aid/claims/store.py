@@ -18,7 +18,8 @@ from almoner.giving.gift_aid.claims.domain import (
     ScheduleEntry,
 )
 from almoner.giving.gift_aid.declarations.domain import Declarer
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 
 _COLUMNS: Final = (
     "id, organisation_id, cutoff_at, status, donations, lines, amount_minor, deducted_minor, drafted_at, drafted_by, "
@@ -91,8 +92,9 @@ order by d.created_at, d.id limit $5
 """
 
 
+@across_partners("operators")
 async def claimable_donations(
-    tx: Tx, _scope: AllPartners, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
+    tx: Tx, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
 ) -> list[ClaimableDonation]:
     """Gifts of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
     rows = await tx.fetch(CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
@@ -107,24 +109,26 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 """
 
 
-async def count_expired_donations(tx: Tx, _scope: AllPartners, organisation_id: UUID, cutoff_at: datetime) -> int:
+@across_partners("operators")
+async def count_expired_donations(tx: Tx, organisation_id: UUID, cutoff_at: datetime) -> int:
     """How many gifts of a charity were never claimed for in time."""
     return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
 
-async def find(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
+async def find(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
     """One claim."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1", claim_id)
     return _claim(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, claim_id: UUID) -> GiftAidClaim | None:
+async def get_for_update(tx: Tx, claim_id: UUID) -> GiftAidClaim | None:
     """One claim, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from gift_aid_claim where id = $1 for no key update", claim_id)
     return _claim(row) if row else None
 
 
-async def newest_claims(tx: Tx, _scope: AllPartners, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
+@across_partners("operators")
+async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
     """The newest claims, of one charity or of all."""
     rows = await tx.fetch(
         f"""
@@ -188,7 +192,8 @@ where c.claim_id = $1 order by c.line, d.created_at, d.id
 """
 
 
-async def schedule_entries(tx: Tx, _scope: AllPartners, claim_id: UUID) -> list[ScheduleEntry]:
+@across_partners("operators")
+async def schedule_entries(tx: Tx, claim_id: UUID) -> list[ScheduleEntry]:
     """The gifts of a claim, by the lines of its schedule."""
     rows = await tx.fetch(SCHEDULE_ENTRIES, claim_id)
     return [
@@ -221,7 +226,7 @@ where id = (select claim_id from gift_aid_claim_donation where donation_id = $1 
 """
 
 
-async def lock_claim_of_donation(tx: Tx, _scope: AllPartners, donation_id: UUID) -> GiftAidClaim | None:
+async def lock_claim_of_donation(tx: Tx, donation_id: UUID) -> GiftAidClaim | None:
     """The claim that a gift is in, held until the transaction ends."""
     row = await tx.fetchrow(LOCK_CLAIM_OF, donation_id)
     return _claim(row) if row else None
@@ -230,9 +235,8 @@ async def lock_claim_of_donation(tx: Tx, _scope: AllPartners, donation_id: UUID)
 CLAIMED_DONATION: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = $1 and c.donation_id = $2 and c.active"
 
 
-async def find_claimed_donation(
-    tx: Tx, _scope: AllPartners, claim_id: UUID, donation_id: UUID
-) -> ClaimedDonation | None:
+@across_partners("operators")
+async def find_claimed_donation(tx: Tx, claim_id: UUID, donation_id: UUID) -> ClaimedDonation | None:
     """A gift of a claim that the caller holds."""
     row = await tx.fetchrow(CLAIMED_DONATION, claim_id, donation_id)
     return ClaimedDonation(*row) if row else None
@@ -244,7 +248,8 @@ where c.claim_id = $1 and c.active and c.amount_minor - c.adjusted_minor > {STAN
 """
 
 
-async def overclaimed_donations(tx: Tx, _scope: AllPartners, claim_id: UUID) -> list[UUID]:
+@across_partners("operators")
+async def overclaimed_donations(tx: Tx, claim_id: UUID) -> list[UUID]:
     """The gifts of a claim that stand for less now than was claimed."""
     return [row[0] for row in await tx.fetch(OVERCLAIMED, claim_id)]
 
@@ -256,7 +261,8 @@ where q.organisation_id = $1 and q.status in ('submitted', 'paid') and c.active
 """
 
 
-async def overclaimed_donations_of_charity(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[UUID]:
+@across_partners("operators")
+async def overclaimed_donations_of_charity(tx: Tx, organisation_id: UUID) -> list[UUID]:
     """The gifts of all claims of a charity that stand for less now than was claimed."""
     return [row[0] for row in await tx.fetch(OVERCLAIMED_OF_CHARITY, organisation_id)]
 
@@ -266,7 +272,7 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 """
 
 
-async def donations_claimed_by(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> list[UUID]:
+async def donations_claimed_by(tx: Tx, declaration_id: UUID) -> list[UUID]:
     """The gifts that are claimed for by a declaration."""
     return [row[0] for row in await tx.fetch(CLAIMED_BY, declaration_id)]
 
@@ -308,12 +314,14 @@ order by a.id for no key update of a
 """
 
 
-async def lock_open_adjustments(tx: Tx, _scope: AllPartners, organisation_id: UUID) -> list[Adjustment]:
+@across_partners("operators")
+async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustment]:
     """What HMRC paid a charity for and has to have back, the oldest first, held until the transaction ends."""
     return [Adjustment(*row) for row in await tx.fetch(LOCK_OPEN_ADJUSTMENTS, organisation_id)]
 
 
-async def newest_adjustments(tx: Tx, _scope: AllPartners, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
+@across_partners("operators")
+async def newest_adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
     """The newest adjustments, of one charity or of all."""
     rows = await tx.fetch(
         f"""

@@ -11,7 +11,7 @@ from almoner.giving.checkout.users import service as users
 from almoner.giving.gift_aid.declarations import claimable, domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 
 _ON_THE_WIRE: Final = {
     "first_name": "firstName",
@@ -123,7 +123,7 @@ async def find_for_restored_donation(
 
 async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
     """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
-    await store.delete_unused(tx, ALL_PARTNERS, declaration_ids)
+    await store.delete_unused(tx, declaration_ids)
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
@@ -131,12 +131,12 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
     Raises NotFound; GiftAidRefused when it was cancelled before, or the moment is still to come.
     """
-    if (held := await store.get_for_update(tx, ALL_PARTNERS, declaration_id)) is None:
+    if (held := await store.get_for_update(tx, declaration_id)) is None:
         raise NotFound
     if held.deleted_at is not None:
         raise DeclarationError(f"the declaration was already cancelled on {held.deleted_at:%Y-%m-%d}")
     ends = cancelled_from or tx.now
     if ends > tx.now:
         raise DeclarationError("a declaration cannot be cancelled from a future date")
-    await store.cancel_declaration(tx, ALL_PARTNERS, declaration_id, ends)
+    await store.cancel_declaration(tx, declaration_id, ends)
     return replace(held, cancelled_from=ends, deleted_at=tx.now)

@@ -8,7 +8,8 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.gift_aid.declarations.domain import Declaration, Declarer
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 
 _COLUMNS: Final = (
     "id, partner_id, user_id, title, first_name, last_name, building_name_number, road_name, city, country, postcode, "
@@ -65,7 +66,8 @@ async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) 
     return _declaration(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, declaration_id: UUID) -> Declaration | None:
+@across_partners("held")
+async def get_for_update(tx: Tx, declaration_id: UUID) -> Declaration | None:
     """One declaration, held until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where id = $1 for no key update", declaration_id
@@ -96,7 +98,8 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID | None
     return found
 
 
-async def cancel_declaration(tx: Tx, _scope: AllPartners, declaration_id: UUID, cancelled_from: datetime) -> None:
+@across_partners("held")
+async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime) -> None:
     """Note that a held declaration holds no more, from a moment on."""
     await tx.execute(
         "update gift_aid_declaration set cancelled_from = $2, deleted_at = $3 where id = $1 and deleted_at is null",
@@ -106,7 +109,8 @@ async def cancel_declaration(tx: Tx, _scope: AllPartners, declaration_id: UUID, 
     )
 
 
-async def delete_unused(tx: Tx, _scope: AllPartners, declaration_ids: Sequence[UUID]) -> None:
+@across_partners("sweep")
+async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
     """Delete those that were made for one gift and that no gift refers to."""
     await tx.execute(
         """

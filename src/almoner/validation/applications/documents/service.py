@@ -105,17 +105,17 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
 
 async def next_retention_check_at(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long a document is kept."""
-    return await store.next_retention_check_at(tx, ALL_PARTNERS)
+    return await store.next_retention_check_at(tx)
 
 
 async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
     """Documents of which it is to be looked now, held until the transaction ends."""
-    return await store.lock_due_for_retention(tx, ALL_PARTNERS, limit)
+    return await store.lock_due_for_retention(tx, limit)
 
 
 async def schedule_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
-    await store.set_next_retention_checks(tx, ALL_PARTNERS, moments)
+    await store.set_next_retention_checks(tx, moments)
 
 
 def download_url(tx: Tx, document: Document) -> str:
@@ -152,7 +152,7 @@ async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record what the scanner found, once; the bytes of a rejected document are removed."""
     status: domain.ScanStatus = "rejected" if threat else "clean"
-    document = await store.record_scan_result(tx, ALL_PARTNERS, document_id, status, threat[:255] if threat else None)
+    document = await store.record_scan_result(tx, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
     await outbox.emit_internal(
@@ -173,32 +173,32 @@ async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
 
 async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
     """Record that the bytes are gone."""
-    await store.mark_blob_removed(tx, ALL_PARTNERS, document_id)
+    await store.mark_blob_removed(tx, document_id)
 
 
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the storage's keys that belong to a document."""
-    return await store.list_referenced_blob_keys(tx, ALL_PARTNERS, keys)
+    return await store.list_referenced_blob_keys(tx, keys)
 
 
 async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
     """Record that a blob which no document has goes into the trash."""
-    await store.record_blob_trashed(tx, ALL_PARTNERS, key, day)
+    await store.record_blob_trashed(tx, key, day)
 
 
 async def record_blob_purged(tx: Tx, key: str) -> None:
     """Record that a blob lies in the trash no more."""
-    await store.record_blob_purged(tx, ALL_PARTNERS, key)
+    await store.record_blob_purged(tx, key)
 
 
 async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
     """Documents whose bytes were read longest ago."""
-    return await store.list_least_recently_verified(tx, ALL_PARTNERS, limit)
+    return await store.list_least_recently_verified(tx, limit)
 
 
 async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Record which documents have the bytes that they were stored with."""
-    await store.record_verification_results(tx, ALL_PARTNERS, found)
+    await store.record_verification_results(tx, found)
 
 
 def _file_name(given: str) -> str | None:

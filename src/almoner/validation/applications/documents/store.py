@@ -7,6 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.validation.applications.documents.domain import RETENTION_CHECK_INTERVAL, SCAN, Document, ScanStatus
 
@@ -102,18 +103,21 @@ order by next_check_at limit $2 for no key update skip locked
 """
 
 
-async def next_retention_check_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_retention_check_at(tx: Tx) -> datetime | None:
     """When it is to be looked first for how long one is kept."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
 
-async def lock_due_for_retention(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
+@across_partners("sweep")
+async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
     """Those for which that moment has come, held."""
     return [_document(row) for row in await tx.fetch(DUE, tx.now, limit)]
 
 
-async def set_next_retention_checks(tx: Tx, _scope: AllPartners, moments: Mapping[UUID, datetime]) -> None:
+@across_partners("sweep")
+async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep when it is to be looked at each next."""
     await tx.execute(
         """
@@ -125,9 +129,7 @@ async def set_next_retention_checks(tx: Tx, _scope: AllPartners, moments: Mappin
     )
 
 
-async def record_scan_result(
-    tx: Tx, _scope: AllPartners, document_id: UUID, status: ScanStatus, threat: str | None
-) -> Document | None:
+async def record_scan_result(tx: Tx, document_id: UUID, status: ScanStatus, threat: str | None) -> Document | None:
     """Store what a scan found; None when another has ended it."""
     row = await tx.fetchrow(
         f"""
@@ -143,12 +145,14 @@ async def record_scan_result(
     return _document(row) if row else None
 
 
-async def mark_blob_removed(tx: Tx, _scope: AllPartners, document_id: UUID) -> None:
+@across_partners("held")
+async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
     """Store that the bytes are gone."""
     await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
 
 
-async def list_referenced_blob_keys(tx: Tx, _scope: AllPartners, keys: Sequence[str]) -> set[str]:
+@across_partners("sweep")
+async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     """Those of the keys under which a document keeps its bytes."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
@@ -156,14 +160,14 @@ async def list_referenced_blob_keys(tx: Tx, _scope: AllPartners, keys: Sequence[
     return {row["storage_key"] for row in rows}
 
 
-async def record_blob_trashed(tx: Tx, _scope: AllPartners, key: str, day: date) -> None:
+async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
     """Record a blob of the trash."""
     await tx.execute(
         "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
     )
 
 
-async def record_blob_purged(tx: Tx, _scope: AllPartners, key: str) -> None:
+async def record_blob_purged(tx: Tx, key: str) -> None:
     """Forget a blob of the trash."""
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
@@ -174,12 +178,14 @@ order by verified_at nulls first limit $1
 """
 
 
-async def list_least_recently_verified(tx: Tx, _scope: AllPartners, limit: int) -> list[Document]:
+@across_partners("sweep")
+async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
     """Those whose bytes were read longest ago, or never."""
     return [_document(row) for row in await tx.fetch(TO_VERIFY, limit)]
 
 
-async def record_verification_results(tx: Tx, _scope: AllPartners, found: Mapping[UUID, bool]) -> None:
+@across_partners("sweep")
+async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
     """Store which documents have their bytes and which have not."""
     await tx.execute(
         """

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobOf, Result
@@ -43,7 +43,7 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
     for event in events:
         made: Any = event.event_data()
         if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):
-            await store.delete_draft(tx, ALL_PARTNERS, invite_id)
+            await store.delete_draft(tx, invite_id)
         if submission_id := tx.ids.parse("validationsubmission", made["id"]):
             await notify_applicant(tx, submission_id, "received")
             await notify_applicant(tx, submission_id, "missing", after=_MISSING_NOTICE_DELAY)

@@ -59,7 +59,7 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
     Raises NotFound.
     """
     held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
-    before = await store.list_link_send_times(tx, ALL_PARTNERS, held.id)
+    before = await store.list_link_send_times(tx, held.id)
     if not drafts.may_resend_link(before, tx.real_now):
         return False
     await store.save_link_send_times(

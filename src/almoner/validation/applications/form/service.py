@@ -68,7 +68,7 @@ async def load_application(tx: Tx, invite_id: UUID) -> Application:
     """The form of an invite, in whatever state that is. Raises NotFound."""
     # First: who sends the form forgets the draft and completes the invite in one commit. Read the other way round, an
     # open invite without answers would be shown to whoever sends it at the same moment.
-    draft = await store.get_draft(tx, ALL_PARTNERS, invite_id)
+    draft = await store.get_draft(tx, invite_id)
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
     partner = Partner(invite.partner_id)
     if invite.configuration_id is None:
@@ -88,7 +88,7 @@ async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) 
     """
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    changed = step(await store.get_draft(tx, ALL_PARTNERS, invite_id))
+    changed = step(await store.get_draft(tx, invite_id))
     await store.save_draft(tx, Partner(invite.partner_id), invite, changed)
     return changed
 
@@ -161,8 +161,8 @@ async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
     """
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
-    of_invite = await store.list_handover_times(tx, ALL_PARTNERS, invite_id)
-    to_address = await store.lock_address_send_times(tx, ALL_PARTNERS, email, tx.real_now - drafts.DAY)
+    of_invite = await store.list_handover_times(tx, invite_id)
+    to_address = await store.lock_address_send_times(tx, email, tx.real_now - drafts.DAY)
     if not drafts.may_hand_over(of_invite, to_address, tx.real_now):
         return False
     new = Handover(tx.new_id(), invite_id, email, tx.real_now)
@@ -173,7 +173,7 @@ async def hand_over_form(tx: Tx, invite_id: UUID, email: str) -> bool:
 
 async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Application] | None:
     """A mail that is to be sent, and its form; None when there is nothing to go on with any more."""
-    found = await store.find_handover(tx, ALL_PARTNERS, handover_id)
+    found = await store.find_handover(tx, handover_id)
     if found is None:
         return None
     application = await load_application(tx, found.invite_id)
@@ -182,14 +182,14 @@ async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Appli
 
 async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
     """Forget what was answered and handed in by invites that have expired, and whom they were mailed to; how many."""
-    unused = await store.list_expired_invites(tx, ALL_PARTNERS, limit)
+    unused = await store.list_expired_invites(tx, limit)
     await submission_documents.delete_by_invites(tx, unused)
-    return len(unused) + await store.delete_expired_drafts(tx, ALL_PARTNERS, limit)
+    return len(unused) + await store.delete_expired_drafts(tx, limit)
 
 
 async def next_expiry_at(tx: Tx) -> datetime | None:
     """When something is to be forgotten next."""
-    return await store.next_expiry_at(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx)
 
 
 async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:

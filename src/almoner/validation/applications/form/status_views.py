@@ -82,7 +82,7 @@ class ApplicationStatus:
 
 async def application_language_of(tx: Tx, submission_id: UUID) -> str:
     """The one that was chosen on the page, else the submission's. Raises NotFound."""
-    if (found := await store.find_language(tx, ALL_PARTNERS, submission_id)) is None:
+    if (found := await store.find_language(tx, submission_id)) is None:
         raise NotFound
     return found
 

@@ -7,12 +7,14 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.form.drafts import Draft, Handover
 from almoner.validation.applications.invites.domain import Invite
 
 
-async def get_draft(tx: Tx, _scope: AllPartners, invite_id: UUID) -> Draft:
+@across_partners("link")
+async def get_draft(tx: Tx, invite_id: UUID) -> Draft:
     """What was answered so far; nothing yet where there is no draft."""
     answers = await tx.fetchval("select answers from application_draft where invite_id = $1", invite_id)
     return Draft() if answers is None else msgspec.convert(answers, Draft)
@@ -34,12 +36,14 @@ async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> 
     )
 
 
-async def delete_draft(tx: Tx, _scope: AllPartners, invite_id: UUID) -> None:
+@across_partners("held")
+async def delete_draft(tx: Tx, invite_id: UUID) -> None:
     """Forget what was answered."""
     await tx.execute("delete from application_draft where invite_id = $1", invite_id)
 
 
-async def delete_expired_drafts(tx: Tx, _scope: AllPartners, limit: int) -> int:
+@across_partners("sweep")
+async def delete_expired_drafts(tx: Tx, limit: int) -> int:
     """Forget up to ``limit`` drafts of expired invites, and mails; how many of both."""
     drafts = await tx.fetchval(
         """
@@ -77,7 +81,8 @@ _UNUSED_DOCUMENTS: Final = """
 """Documents of invites that no submission was made with."""
 
 
-async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next draft, mail or document is to be forgotten."""
     found: datetime | None = await tx.fetchval(
         f"""
@@ -103,13 +108,13 @@ async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
     )
 
 
-async def find_handover(tx: Tx, _scope: AllPartners, handover_id: UUID) -> Handover | None:
+async def find_handover(tx: Tx, handover_id: UUID) -> Handover | None:
     """One mail."""
     row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
     return Handover(*row) if row else None
 
 
-async def list_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> list[datetime]:
+async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
     """When mails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
@@ -118,14 +123,15 @@ async def list_handover_times(tx: Tx, _scope: AllPartners, invite_id: UUID) -> l
 ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where lower(email) = lower($1) and sent_at > $2"
 
 
-async def lock_address_send_times(tx: Tx, _scope: AllPartners, email: str, since: datetime) -> list[datetime]:
+async def lock_address_send_times(tx: Tx, email: str, since: datetime) -> list[datetime]:
     """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(ADDRESS_SEND_TIMES, email, since)
     return [row["sent_at"] for row in rows]
 
 
-async def find_previous_submission(tx: Tx, _scope: AllPartners, invite_id: UUID) -> tuple[UUID, datetime] | None:
+@across_partners("held")
+async def find_previous_submission(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
     """The submission that was made with an invite, and when; None before."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
@@ -139,7 +145,8 @@ left join application_language l on l.validation_submission_id = s.id where s.id
 """
 
 
-async def find_language(tx: Tx, _scope: AllPartners, submission_id: UUID) -> str | None:
+@across_partners("link")
+async def find_language(tx: Tx, submission_id: UUID) -> str | None:
     """The language of an application's page and mails; None where there is no such application."""
     found: str | None = await tx.fetchval(LANGUAGE, submission_id)
     return found
@@ -161,7 +168,8 @@ async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language:
     )
 
 
-async def list_link_send_times(tx: Tx, _scope: AllPartners, submission_id: UUID) -> list[datetime]:
+@across_partners("held")
+async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
     """When the link to an application was mailed anew, lately."""
     found = await tx.fetchval(
         "select mailed_at from application_link where validation_submission_id = $1", submission_id
@@ -182,7 +190,8 @@ async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, ma
     )
 
 
-async def list_expired_invites(tx: Tx, _scope: AllPartners, limit: int) -> list[UUID]:
+@across_partners("sweep")
+async def list_expired_invites(tx: Tx, limit: int) -> list[UUID]:
     """Invites that have expired with documents that nobody needs any more."""
     rows = await tx.fetch(
         f"select distinct i.id from {_UNUSED_DOCUMENTS} and i.expires_at <= $1 limit $2", tx.now, limit

@@ -92,7 +92,7 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
         _log.warning("application_refused", invite=name, code=refused.code, fields=_refused_fields(refused))
         of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
         raise SubmissionRefused("apply.problem.sending", "nonprofit" if of_number else None) from refused
-    await store.delete_draft(tx, ALL_PARTNERS, invite_id)
+    await store.delete_draft(tx, invite_id)
     name = tx.ids.text("validationsubmission", made.id)
     return SubmittedApplication(made.id, name, _next_url(invite, name))
 
@@ -150,7 +150,7 @@ def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
 
 async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
     """The submission that was made with an invite; None before."""
-    found = await store.find_previous_submission(tx, ALL_PARTNERS, invite_id)
+    found = await store.find_previous_submission(tx, invite_id)
     if found is None:
         return None
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)

@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.access.partners import service as partners
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
-from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
@@ -120,7 +120,7 @@ async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
 async def mark_completed(tx: Tx, invite: Invite) -> None:
     """A submission was made with the invite, which the caller holds."""
-    if not await store.mark_completed(tx, ALL_PARTNERS, invite.id):
+    if not await store.mark_completed(tx, invite.id):
         raise InviteInvalidState
     completed = replace(invite, stored_status="complete")
     await outbox.emit(tx, invite.partner_id, domain.COMPLETED, schemas.invite_out(tx, completed))
@@ -128,7 +128,7 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
-    expired = await store.record_expiries(tx, ALL_PARTNERS, limit)
+    expired = await store.record_expiries(tx, limit)
     if expired:
         await outbox.emit_events(tx, domain.EXPIRED, [(one.partner_id, schemas.invite_out(tx, one)) for one in expired])
     return len(expired)
@@ -136,4 +136,4 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
 
 async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open invite expires."""
-    return await store.next_expiry_at(tx, ALL_PARTNERS)
+    return await store.next_expiry_at(tx)

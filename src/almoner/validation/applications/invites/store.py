@@ -7,6 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.invites.domain import INVITE, Invite
@@ -74,7 +75,8 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite]
     return [_invite(row) for row in rows], total
 
 
-async def mark_completed(tx: Tx, _scope: AllPartners, invite_id: UUID) -> bool:
+@across_partners("held")
+async def mark_completed(tx: Tx, invite_id: UUID) -> bool:
     """Move an invite to complete; False when its state does not allow it."""
     return bool(
         await tx.fetchval(
@@ -99,13 +101,15 @@ from due where validation_invite.id = due_id returning {_COLUMNS}
 """
 
 
-async def record_expiries(tx: Tx, _scope: AllPartners, limit: int) -> list[Invite]:
+@across_partners("sweep")
+async def record_expiries(tx: Tx, limit: int) -> list[Invite]:
     """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
     rows = await tx.fetch(EXPIRE, tx.now, limit)
     return sorted((_invite(row) for row in rows), key=lambda invite: invite.id)
 
 
-async def next_expiry_at(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def next_expiry_at(tx: Tx) -> datetime | None:
     """When the next open invite expires, or should have."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from validation_invite where status = 'open'")
     return found

@@ -19,7 +19,7 @@ BATCH: Final = 500
 async def delete_expired_documents(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
     """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
     due = await documents.lock_due_for_retention(tx, limit)
-    ends = await store.list_evidence_outcomes(tx, ALL_PARTNERS, [one.id for one in due])
+    ends = await store.list_evidence_outcomes(tx, [one.id for one in due])
     again: dict[UUID, datetime] = {}
     for document in due:
         until = stored.retention_end(document.created_at, ends.get(document.id, []))

@@ -114,7 +114,7 @@ async def assign_to_submission(
 
 async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
-    return await store.find_submission_id(tx, ALL_PARTNERS, document_id)
+    return await store.find_submission_id(tx, document_id)
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
@@ -127,7 +127,7 @@ async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
 
 async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
     """Delete what was handed in with invites that have expired without a submission."""
-    for document_id in await store.list_by_unused_invites(tx, ALL_PARTNERS, invite_ids):
+    for document_id in await store.list_by_unused_invites(tx, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)
 
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Partner, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.documents.domain import EvidenceOutcome
 from almoner.validation.applications.submission_documents.domain import Kind
 
@@ -67,7 +68,8 @@ async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Subm
     return [_row(record) for record in await tx.fetch(OF_INVITE, partner.id, invite_id)]
 
 
-async def find_submission_id(tx: Tx, _scope: AllPartners, document_id: UUID) -> UUID | None:
+@across_partners("held")
+async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
     """The submission that a file was handed in with; None where there is none, or not yet."""
     found: UUID | None = await tx.fetchval(
         "select validation_submission_id from validation_submission_document where document_id = $1", document_id
@@ -96,8 +98,9 @@ where d.document_id = any($1::uuid[])
 """
 
 
+@across_partners("held")
 async def list_evidence_outcomes(
-    tx: Tx, _scope: AllPartners, document_ids: Sequence[UUID]
+    tx: Tx, document_ids: Sequence[UUID]
 ) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
     """What became of all that these files are evidence for, and when, by file."""
     found: dict[UUID, list[tuple[EvidenceOutcome, datetime]]] = {}
@@ -119,7 +122,8 @@ async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], su
     )
 
 
-async def list_by_unused_invites(tx: Tx, _scope: AllPartners, invite_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("sweep")
+async def list_by_unused_invites(tx: Tx, invite_ids: Sequence[UUID]) -> list[UUID]:
     """The files, not deleted yet, of invites that no submission was made with."""
     rows = await tx.fetch(
         """

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.submissions import store
@@ -30,15 +30,15 @@ async def load_submissions(tx: Tx, partner: Partner, rows: Sequence[Record]) -> 
     known_monitoring = await monitoring.find_many(tx, partner, named("monitoring_subscription_id"))
     known_eligibility = await eligibility.find_many(tx, partner, named("eligibility_subscription_id"))
     known_agents = await agents.find_many(tx, partner, named("agent_verification_id"))
-    known_organisations = await store.list_organisations_by_submission(tx, ALL_PARTNERS, [row["id"] for row in rows])
+    known_organisations = await store.list_organisations_by_submission(tx, [row["id"] for row in rows])
     pending = [request.id for request in known_requests.values() if request.status == "pending"]
-    evaluated = await store.list_pending_reviews(tx, ALL_PARTNERS, pending) if pending else {}
+    evaluated = await store.list_pending_reviews(tx, pending) if pending else {}
     waiting = [row["id"] for row in rows if row["validation_request_id"] in evaluated]
-    alone = await store.list_with_exclusive_request(tx, ALL_PARTNERS, waiting) if waiting else set()
+    alone = await store.list_with_exclusive_request(tx, waiting) if waiting else set()
     attempt = [agent.id for agent in known_agents.values() if agent.status == "pending_review"]
-    asked = await store.list_representation_request_times(tx, ALL_PARTNERS, attempt) if attempt else {}
+    asked = await store.list_representation_request_times(tx, attempt) if attempt else {}
     answered = [row["id"] for row in rows if row["processed_at"] is not None]
-    appeals = await store.list_latest_appeals(tx, ALL_PARTNERS, answered) if answered else {}
+    appeals = await store.list_latest_appeals(tx, answered) if answered else {}
 
     def made(members: dict[str, Any]) -> Submission:
         parts = CheckRecords(

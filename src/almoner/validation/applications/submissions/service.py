@@ -370,7 +370,7 @@ async def correct_registry_number(
 
 async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last: what was mailed before went to somebody else."""
-    return await store.email_corrected_at(tx, ALL_PARTNERS, submission_id)
+    return await store.email_corrected_at(tx, submission_id)
 
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
@@ -380,12 +380,12 @@ async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:
 
 async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) -> None:
     """Something became of these requests, subscriptions or verifications: evaluate what waits for them."""
-    await enqueue_evaluations(tx, await store.list_by_checks(tx, ALL_PARTNERS, check, ids))
+    await enqueue_evaluations(tx, await store.list_by_checks(tx, check, ids))
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
     """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
-    for submission_id in await store.lock_failed_by_requests(tx, ALL_PARTNERS, request_ids):
+    for submission_id in await store.lock_failed_by_requests(tx, request_ids):
         await submission_evaluation.set_organisation(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
         )
@@ -404,7 +404,7 @@ async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
     """
     return sum(
         [
-            await store_erasure.erase_personal_data(tx, ALL_PARTNERS, ended, tx.now - after, limit)
+            await store_erasure.erase_personal_data(tx, ended, tx.now - after, limit)
             for ended, after in domain.ERASE_AFTER.items()
         ]
     )
@@ -414,6 +414,6 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
-        if (at := await store_erasure.oldest_erasable_time(tx, ALL_PARTNERS, ended, tx.now - after)) is not None:
+        if (at := await store_erasure.oldest_erasable_time(tx, ended, tx.now - after)) is not None:
             due.append(at + after)
     return min(due, default=None)

@@ -9,6 +9,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -136,11 +137,13 @@ async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) 
     await tx.execute("update validation_submission set overridden_checks = $2 where id = $1", submission_id, checks)
 
 
+@across_partners("held")
 async def set_failure_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
     """Why a locked one, which has failed, fails now."""
     await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
 
 
+@across_partners("held")
 async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, words: str) -> None:
     """Fill in the organisation of a locked one, which had none; ``words``: it is found by, too."""
     await tx.execute(
@@ -154,7 +157,8 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
     )
 
 
-async def lock_failed_by_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """Those that failed before these requests were accepted, held until the transaction ends."""
     rows = await tx.fetch(
         """
@@ -167,9 +171,8 @@ async def lock_failed_by_requests(tx: Tx, _: AllPartners, request_ids: Sequence[
     return [row["id"] for row in rows]
 
 
-async def list_organisations_by_submission(
-    tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]
-) -> dict[UUID, Organisation]:
+@across_partners("held")
+async def list_organisations_by_submission(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
     """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
     rows = await tx.fetch(
         """
@@ -187,7 +190,8 @@ async def list_organisations_by_submission(
     }
 
 
-async def list_pending_reviews(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
+@across_partners("operators")
+async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
     """By pending validation request what its last evaluation came to, and since when a person is asked.
 
     Not what was seen before register or number were corrected.
@@ -210,6 +214,7 @@ async def list_pending_reviews(tx: Tx, _: AllPartners, request_ids: Sequence[UUI
     return {row["id"]: PendingReview(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
 
 
+@across_partners("held")
 async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: UUID) -> None:
     """Another verification takes the place of a locked one's."""
     await tx.execute(
@@ -217,6 +222,7 @@ async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: U
     )
 
 
+@across_partners("held")
 async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
     """Have a locked one found by these words, too."""
     await tx.execute(
@@ -224,7 +230,8 @@ async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
     )
 
 
-async def list_with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> set[UUID]:
+@across_partners("followers")
+async def list_with_exclusive_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
     """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
     rows = await tx.fetch(
         """
@@ -253,7 +260,8 @@ async def list_with_exclusive_request(tx: Tx, _: AllPartners, submission_ids: Se
     return {row["id"] for row in rows}
 
 
-async def email_corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> datetime | None:
+@across_partners("held")
+async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
     """When its applicant's address was corrected last; None where it never was."""
     found: datetime | None = await tx.fetchval(
         """
@@ -265,9 +273,7 @@ async def email_corrected_at(tx: Tx, _: AllPartners, submission_id: UUID) -> dat
     return found
 
 
-async def list_representation_request_times(
-    tx: Tx, _: AllPartners, verification_ids: Sequence[UUID]
-) -> dict[UUID, datetime]:
+async def list_representation_request_times(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
     """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
     rows = await tx.fetch(
         """
@@ -279,7 +285,8 @@ async def list_representation_request_times(
     return {row["verification_id"]: row["asked_at"] for row in rows}
 
 
-async def list_latest_appeals(tx: Tx, _: AllPartners, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
+@across_partners("held")
+async def list_latest_appeals(tx: Tx, submission_ids: Sequence[UUID]) -> dict[UUID, LatestAppeal]:
     """By submission the newest appeal against its answer, where there is one."""
     rows = await tx.fetch(
         """
@@ -300,7 +307,8 @@ _OF_CHECK: Final = {
 }
 
 
-async def list_by_checks(tx: Tx, _: AllPartners, check: str, ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_by_checks(tx: Tx, check: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that have not ended of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""

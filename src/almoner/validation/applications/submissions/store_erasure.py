@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.validation.applications.submissions.domain import EndState
 
 _PERSONAL: Final = """
@@ -26,7 +26,7 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
 What an appeal has taken up may take longer, and its end is to be told."""
 
 
-async def oldest_erasable_time(tx: Tx, _: AllPartners, ended: EndState, appealed_until: datetime) -> datetime | None:
+async def oldest_erasable_time(tx: Tx, ended: EndState, appealed_until: datetime) -> datetime | None:
     """When the first of those ended of which something personal is still here."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[ended]} order by processed_at limit 1", appealed_until
@@ -34,7 +34,7 @@ async def oldest_erasable_time(tx: Tx, _: AllPartners, ended: EndState, appealed
     return found
 
 
-async def erase_personal_data(tx: Tx, _: AllPartners, ended: EndState, ended_until: datetime, limit: int) -> int:
+async def erase_personal_data(tx: Tx, ended: EndState, ended_until: datetime, limit: int) -> int:
     """Forget what is personal of those that ended until then; how many they were.
 
     They are held first and looked at again: no appeal is seen that was made after the first statement began.

@@ -96,7 +96,7 @@ def review_subject_of(appeal: Appeal) -> ReviewSubject:
 async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock its submission and itself until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
-    held = await store.get_for_update(tx, ALL_PARTNERS, appeal_id)
+    held = await store.get_for_update(tx, appeal_id)
     assert held is not None, "appeals are never deleted"
     return held, submission
 
@@ -155,18 +155,18 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
 
 async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
     """Something became of these subscriptions: settle the appeals that wait for them."""
-    found = await store.list_reversed_by_checks(tx, ALL_PARTNERS, check, ids)
+    found = await store.list_reversed_by_checks(tx, check, ids)
     await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new(CompleteReversal(one), unique=str(one)) for one in found])
 
 
 async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
     """Forget what appeals say, 30 days after their decision (V6); how many."""
-    return await store.erase_texts(tx, ALL_PARTNERS, tx.now - domain.ERASE_AFTER, limit)
+    return await store.erase_texts(tx, tx.now - domain.ERASE_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the next of them is forgotten."""
-    decided = await store.oldest_erasable_time(tx, ALL_PARTNERS)
+    decided = await store.oldest_erasable_time(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 
 

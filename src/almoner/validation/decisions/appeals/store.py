@@ -7,6 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.validation.applications.submissions.domain import Submission
 from almoner.validation.decisions.appeals.domain import APPEAL, Appeal
@@ -54,7 +55,8 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
     return _appeal(row) if row else None
 
 
-async def get_for_update(tx: Tx, _scope: AllPartners, appeal_id: UUID) -> Appeal | None:
+@across_partners("held")
+async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
     """One appeal, held until the transaction ends."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None
@@ -93,12 +95,14 @@ async def store_decision(tx: Tx, decided: Appeal) -> bool:
     )
 
 
+@across_partners("held")
 async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
     """The answer that follows from a locked one, which was reversed, is given now."""
     await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 
 
-async def oldest_erasable_time(tx: Tx, _scope: AllPartners) -> datetime | None:
+@across_partners("sweep")
+async def oldest_erasable_time(tx: Tx) -> datetime | None:
     """When the first of those was decided whose words are still here."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
@@ -106,7 +110,8 @@ async def oldest_erasable_time(tx: Tx, _scope: AllPartners) -> datetime | None:
     return found
 
 
-async def erase_texts(tx: Tx, _scope: AllPartners, decided_until: datetime, limit: int) -> int:
+@across_partners("sweep")
+async def erase_texts(tx: Tx, decided_until: datetime, limit: int) -> int:
     """Forget what those say that were decided until then; how many."""
     rows = await tx.fetch(
         """
@@ -161,7 +166,8 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
     return tuple(row["by"] for row in rows)
 
 
-async def list_reversed_by_checks(tx: Tx, _scope: AllPartners, column: str, ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_reversed_by_checks(tx: Tx, column: str, ids: Sequence[UUID]) -> list[UUID]:
     """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
     rows = await tx.fetch(
         f"""

@@ -82,7 +82,7 @@ async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
 
 async def list_open_reviews(tx: Tx, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
-    return await store.list_open_reviews(tx, ALL_PARTNERS, filters, limit)
+    return await store.list_open_reviews(tx, filters, limit)
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
@@ -187,7 +187,7 @@ async def _reviewer_name(tx: Tx, by: str | None) -> str:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """How much waits, and since when."""
-    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews(tx, ALL_PARTNERS)}
+    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews(tx)}
     for kind in KINDS:
         count, oldest = waiting.get(kind, (0, tx.now))
         telemetry.reviews.open.labels(kind).set(count)
@@ -196,7 +196,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Who decided how often, and how long it took. It reads all that was ever decided by people."""
-    for by, kind, verdict, count in await store.count_decisions(tx, ALL_PARTNERS):
+    for by, kind, verdict, count in await store.count_decisions(tx):
         telemetry.reviews.decisions.set((by, kind, verdict), count)
-    for kind, counts, seconds in await store.list_waiting_times(tx, ALL_PARTNERS, telemetry.reviews.waited.bounds):
+    for kind, counts, seconds in await store.list_waiting_times(tx, telemetry.reviews.waited.bounds):
         telemetry.reviews.waited.set((kind,), counts, seconds)

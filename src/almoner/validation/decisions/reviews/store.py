@@ -8,7 +8,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
 from almoner.validation.decisions.reviews.domain import (
     Decision,
     Filters,
@@ -136,7 +137,7 @@ async def list_decisions(tx: Tx, subject: ReviewSubject) -> list[RecordedDecisio
     return [RecordedDecision(Decision(row[0], row[1], row[2], row[3]), row[4], row[5]) for row in rows]
 
 
-async def list_open_reviews(tx: Tx, _scope: AllPartners, filters: Filters, limit: int) -> list[Review]:
+async def list_open_reviews(tx: Tx, filters: Filters, limit: int) -> list[Review]:
     """What waits for somebody, oldest first."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
@@ -155,7 +156,8 @@ async def list_open_reviews(tx: Tx, _scope: AllPartners, filters: Filters, limit
     return [_review(row) for row in rows]
 
 
-async def count_open_reviews(tx: Tx, _scope: AllPartners) -> list[tuple[Kind, int, datetime]]:
+@across_partners("operators")
+async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
     """Of each kind that waits: how many, and since when the first."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"
@@ -163,7 +165,8 @@ async def count_open_reviews(tx: Tx, _scope: AllPartners) -> list[tuple[Kind, in
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-async def count_decisions(tx: Tx, _scope: AllPartners) -> list[tuple[str, Kind, Verdict, int]]:
+@across_partners("operators")
+async def count_decisions(tx: Tx) -> list[tuple[str, Kind, Verdict, int]]:
     """How often each person decided what; also those who stand for people, not what rules decide alone."""
     rows = await tx.fetch(
         """
@@ -174,9 +177,8 @@ async def count_decisions(tx: Tx, _scope: AllPartners) -> list[tuple[str, Kind, 
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-async def list_waiting_times(
-    tx: Tx, _scope: AllPartners, bounds: Sequence[Decimal]
-) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
+@across_partners("operators")
+async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
     """Of each kind: how many decided ones waited up to which bound and no less, by its place; seconds altogether."""
     rows = await tx.fetch(
         """

@@ -70,7 +70,7 @@ async def _is_simulated(
     tx: Tx, held: EligibilitySubscription, known: KnownActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
-    last = await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, held.id)
+    last = await store_evidence.find_latest_evaluation(tx, held.id)
     return last is not None and last.occasion == "simulated" and last.is_based_on(known, allowed)
 
 
@@ -102,7 +102,7 @@ async def record_evaluation(
     """Keep a decision about a locked subscription; the partner hears of it where its results changed (settled 5)."""
     differs = held.status != results.resulting_status or not held.results.is_same_as(results)
     made = EligibilityEvaluation(tx.new_id(), occasion, known, allowed, results, findings, differs, tx.now)
-    last = await store_evidence.find_latest_evaluation(tx, ALL_PARTNERS, held.id)
+    last = await store_evidence.find_latest_evaluation(tx, held.id)
     if differs or last is None or not made.is_same_as(last):
         await store_evidence.insert_evaluation(tx, held.id, made)
     if not differs:

@@ -181,7 +181,7 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Pos
 
 async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """The evidence: what each decision rested on, oldest first."""
-    return await store_evidence.list_evaluations(tx, ALL_PARTNERS, subscription_id)
+    return await store_evidence.list_evaluations(tx, subscription_id)
 
 
 async def list_history(
@@ -189,7 +189,7 @@ async def list_history(
 ) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions with what each rested on, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
-    return await store_evidence.list_page(tx, ALL_PARTNERS, subscription_id, page_)
+    return await store_evidence.list_page(tx, subscription_id, page_)
 
 
 async def change_metadata(
@@ -258,12 +258,12 @@ async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubsc
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners with a subscription that follows each of these organisations: they hear when it changes."""
-    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, organisation_ids)
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: evaluate what waits for them."""
-    await _enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "created")
+    await _enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "created")
 
 
 async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
@@ -291,7 +291,7 @@ async def reevaluate_batch(
     Those of a configuration, else all. Those without one of their own are judged by their partner's default.
     """
     if partner is None or configuration_id is None:
-        found = await store.list_evaluated(tx, ALL_PARTNERS, after or _FIRST, _BATCH_SIZE)
+        found = await store.list_evaluated(tx, after or _FIRST, _BATCH_SIZE)
         await _enqueue_evaluations(tx, found, "rules_changed")
     else:
         unnamed = (await configurations.get(tx, partner, configuration_id)).is_default

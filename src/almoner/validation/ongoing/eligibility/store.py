@@ -8,6 +8,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS, normalise_search_text
 from almoner.platform.database import counters
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -205,7 +206,8 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> tup
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 
 
-async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for these validation requests."""
     rows = await tx.fetch(
         """
@@ -217,7 +219,8 @@ async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequenc
     return [row["id"] for row in rows]
 
 
-async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+@across_partners("followers")
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners whose subscriptions follow each of these records."""
     rows = await tx.fetch(
         f"""
@@ -250,7 +253,8 @@ async def list_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequ
     return [row["id"] for row in rows]
 
 
-async def list_evaluated(tx: Tx, _: AllPartners, after: UUID, limit: int) -> list[UUID]:
+@across_partners("sweep")
+async def list_evaluated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """Subscriptions with results, after an id, by id."""
     rows = await tx.fetch(
         f"select id from eligibility_subscription where {_EVALUATED} and id > $1 order by id limit $2", after, limit

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility.domain import (
     ActivityFinding,
@@ -71,15 +71,13 @@ async def insert_evaluation(tx: Tx, subscription_id: UUID, made: EligibilityEval
     )
 
 
-async def find_latest_evaluation(tx: Tx, _: AllPartners, subscription_id: UUID) -> EligibilityEvaluation | None:
+async def find_latest_evaluation(tx: Tx, subscription_id: UUID) -> EligibilityEvaluation | None:
     """The newest decision."""
     row = await tx.fetchrow(f"{_SELECT} order by e.id desc limit 1", subscription_id)
     return _evaluation(row) if row else None
 
 
-async def list_page(
-    tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page
-) -> tuple[list[EligibilityEvaluation], int]:
+async def list_page(tx: Tx, subscription_id: UUID, page_: Page) -> tuple[list[EligibilityEvaluation], int]:
     """One page of the decisions in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
@@ -98,6 +96,6 @@ async def list_page(
     return [_evaluation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
-async def list_evaluations(tx: Tx, _: AllPartners, subscription_id: UUID) -> list[EligibilityEvaluation]:
+async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
     """All decisions, oldest first."""
     return [_evaluation(row) for row in await tx.fetch(f"{_SELECT} order by e.id", subscription_id)]

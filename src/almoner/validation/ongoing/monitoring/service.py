@@ -167,7 +167,7 @@ async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscripti
     """With the versions of lists up to which live ones are compared: an update that concerns none touches no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
-    since = await store.list_compared_versions(tx, ALL_PARTNERS)
+    since = await store.list_compared_versions(tx)
     return [monitoring_evidence.with_newer_list_versions(one, since) for one in found]
 
 
@@ -185,7 +185,7 @@ async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page)
     """One page of the changes of results with what each rests on, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
-    return await store_evidence.list_page(tx, ALL_PARTNERS, subscription_id, page_)
+    return await store_evidence.list_page(tx, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
@@ -215,7 +215,7 @@ async def _unwatch(tx: Tx, held: MonitoringSubscription, organisation_id: UUID) 
     records = await monitoring_evidence.screened_subjects_of(tx, organisation, held)
     for who in records:
         await matches.lock_screened_subject(tx, who)
-    if not await store.list_by_organisations(tx, ALL_PARTNERS, [organisation.id]):
+    if not await store.list_by_organisations(tx, [organisation.id]):
         for who in records:
             await matches.unwatch_subject(tx, who)
 
@@ -238,7 +238,7 @@ async def simulate_results(
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
     """The partners that monitor each of these organisations: they hear when it changes (settled 6)."""
-    return await store.partners_following(tx, ALL_PARTNERS, organisation_ids)
+    return await store.partners_following(tx, organisation_ids)
 
 
 async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -251,9 +251,7 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Validation requests were decided: look at what waits for them."""
-    await enqueue_evaluations(
-        tx, await store.list_waiting_for_requests(tx, ALL_PARTNERS, request_ids), "request_decided"
-    )
+    await enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "request_decided")
 
 
 async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
@@ -261,8 +259,8 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 
     Until that is done their records name no newer version of a list: they were not compared with it.
     """
-    watching = await store.list_by_organisations(tx, ALL_PARTNERS, organisation_ids)
-    await store.mark_due_for_evaluation(tx, ALL_PARTNERS, watching)
+    watching = await store.list_by_organisations(tx, organisation_ids)
+    await store.mark_due_for_evaluation(tx, watching)
     await enqueue_evaluations(tx, watching, occasion)
 
 
@@ -288,9 +286,7 @@ async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
     """All that are live were compared with this load of a list: their records name it, if it is the newest."""
     for version in await watchlists.list_versions(tx):
         if (version.code, version.load.id) == (code, load_id):
-            await store.set_compared_version(
-                tx, ALL_PARTNERS, code, version.version, version.covered_categories("organisation")
-            )
+            await store.set_compared_version(tx, code, version.version, version.covered_categories("organisation"))
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:

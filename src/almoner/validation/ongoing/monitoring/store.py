@@ -10,6 +10,7 @@ from asyncpg import Record
 
 from almoner.nonprofits.organisations.domain import MAX_INDEX_PATTERNS
 from almoner.platform.database import counters, lists
+from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -177,6 +178,7 @@ async def list_page(
     return [_subscription(row, names.get(row["organisation_id"])) for row in rows], total
 
 
+@across_partners("held")
 async def _names(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, str]:
     rows = await tx.fetch(
         """
@@ -235,7 +237,8 @@ def cursor_position_of(subscription: MonitoringSubscription, sort: Sort) -> tupl
     return (subscription.search_name, *by_id) if sort == "name" else by_id
 
 
-async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
+@across_partners("followers")
+async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
     """The partners with a live subscription to each of these organisations."""
     rows = await tx.fetch(
         f"""
@@ -250,7 +253,8 @@ async def partners_following(tx: Tx, _: AllPartners, organisation_ids: Sequence[
     return found
 
 
-async def list_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_by_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
     rows = await tx.fetch(
         f"""
@@ -269,7 +273,8 @@ async def list_by_organisations(tx: Tx, _: AllPartners, organisation_ids: Sequen
     return [row["id"] for row in rows]
 
 
-async def mark_due_for_evaluation(tx: Tx, _: AllPartners, subscription_ids: Sequence[UUID]) -> None:
+@across_partners("followers")
+async def mark_due_for_evaluation(tx: Tx, subscription_ids: Sequence[UUID]) -> None:
     """These have to be looked at again."""
     await tx.execute(
         f"""
@@ -283,7 +288,8 @@ async def mark_due_for_evaluation(tx: Tx, _: AllPartners, subscription_ids: Sequ
     )
 
 
-async def list_waiting_for_requests(tx: Tx, _: AllPartners, request_ids: Sequence[UUID]) -> list[UUID]:
+@across_partners("followers")
+async def list_waiting_for_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
     """The subscriptions that wait for one of these validation requests."""
     rows = await tx.fetch(
         """
@@ -315,7 +321,7 @@ async def list_by_configuration(
     return [row["id"] for row in rows]
 
 
-async def list_compared_versions(tx: Tx, _: AllPartners) -> list[tuple[ScreenedList, datetime]]:
+async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedList, datetime]]:
     """Up to which version of each list all live subscriptions are compared, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
@@ -323,7 +329,7 @@ async def list_compared_versions(tx: Tx, _: AllPartners) -> list[tuple[ScreenedL
     return [(ScreenedList(*row[:3]), row[3]) for row in rows]
 
 
-async def set_compared_version(tx: Tx, _: AllPartners, code: str, version: str, categories: Sequence[Category]) -> None:
+async def set_compared_version(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
     """All live subscriptions are compared with this version of a list."""
     await tx.execute(
         """

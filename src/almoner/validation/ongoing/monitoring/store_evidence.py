@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from asyncpg import Record
 
-from almoner.platform.database.transactions import AllPartners, Tx
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.ongoing.monitoring.domain import (
@@ -58,7 +58,7 @@ async def insert_results_change(
     )
 
 
-async def list_page(tx: Tx, _: AllPartners, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
+async def list_page(tx: Tx, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
     """One page of the changes of results in reading order, and their total."""
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     rows = await tx.fetch(
