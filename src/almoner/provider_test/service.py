@@ -21,6 +21,7 @@ from almoner.provider_test.domain import (
     Refund,
     RefundRefusal,
 )
+from almoner.provider_test.store import find_payment as find_payment
 
 _NOW: Final = timedelta()
 
@@ -51,11 +52,6 @@ async def pay_with_card(tx: Tx, payment_id: str, card: Card) -> Payment | None:
             return await _decline(tx, tried, DeclineReason.DECLINED)
         case None:
             return await _decline(tx, replace(tried, brand=None, last_four=None), DeclineReason.NOT_A_TEST_CARD)
-
-
-async def find_payment(tx: Tx, payment_id: str) -> Payment | None:
-    """A payment as it is, None when there is none."""
-    return await store.find_payment(tx, payment_id)
 
 
 async def answer_challenge(tx: Tx, payment_id: str, *, confirmed: bool) -> Payment | None:

@@ -1,11 +1,12 @@
 """Making, finding, rotating and revoking keys. Keys live on real time: the sandbox clock does not age them."""
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from almoner.access.keys import domain, store
 from almoner.access.keys.domain import ApiKey, Kind
+from almoner.access.keys.store import list_of_partner as list_of_partner
+from almoner.access.keys.store import record_uses as record_uses
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -69,13 +70,3 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     key = await get(tx, key_id)
     await store.revoke(tx, key, tx.real_now)
     return key
-
-
-async def list_of_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
-    """All keys of a partner, newest first."""
-    return await store.list_of_partner(tx, partner)
-
-
-async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -> None:
-    """Record last uses (K5): key, when, from which address, on which route."""
-    await store.record_uses(tx, uses)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
+from almoner.giving.account_notices.store import find as find
 from almoner.giving.disbursing.organisation_confirmations.domain import CHECK, Contact, language_of_country
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
@@ -46,11 +47,6 @@ async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:
     known = await verifications.list_findings(tx, verification_id)
     reported = [one.finding.facts.get("accounts") for one in known if one.finding.check == CHECK]
     return [str(one) for seen in reported if isinstance(seen, list) for one in seen]
-
-
-async def find(tx: Tx, account_id: UUID) -> PayeeAccountNotice | None:
-    """What a nonprofit was told of an account; None where it was not."""
-    return await store.find(tx, account_id)
 
 
 async def load_page(tx: Tx, account_id: UUID) -> NoticePage:

@@ -18,6 +18,8 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
 from almoner.giving.receipts.domain import Donee, DoneeRefused, Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.store import issuer_name as issuer_name
+from almoner.giving.receipts.store import list_donees as list_donees
 from almoner.kit.errors import NotFound
 from almoner.kit.text import to_one_line
 from almoner.nonprofits.registries.domain import parse_number_key
@@ -121,11 +123,6 @@ async def receipts_of(tx: Tx, partner: Partner, donation_ids: Sequence[UUID]) ->
     return {receipt.donation_id: receipt for receipt in await store.receipts_of(tx, partner, donation_ids)}
 
 
-async def issuer_name(tx: Tx, partner: Partner) -> str | None:
-    """What the issuer of the partner's receipts is called, where that is not the partner."""
-    return await store.issuer_name(tx, partner)
-
-
 async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> DonationProgress:
     """What the private page shows. Raises NotFound."""
     receipt = await get(tx, donation_id)
@@ -174,11 +171,6 @@ async def propose_donee(
     if not await store.insert_donee(tx, partner, donee):
         raise DoneeRefused("A donee is proposed already. Approve or end it first.")
     return donee
-
-
-async def list_donees(tx: Tx) -> list[Donee]:
-    """All that were ever set up, newest first."""
-    return await store.list_donees(tx)
 
 
 async def get_donee(tx: Tx, donee_id: UUID) -> Donee:

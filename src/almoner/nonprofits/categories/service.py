@@ -10,10 +10,10 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.kit.patch import UnsetType, value_or_current
 from almoner.nonprofits.categories import domain, store
 from almoner.nonprofits.categories.domain import Attribute, Category, CategoryNameTaken
+from almoner.nonprofits.categories.store import list_page as list_page
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.files import media
 from almoner.platform.files.images import Image
-from almoner.platform.http.paging import Page
 
 Attributes = Mapping[str, Attribute]
 
@@ -32,11 +32,6 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
     if (category := await store.find(tx, partner, category_id)) is None:
         raise NotFound
     return category
-
-
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Category], int]:
-    """One page and the total."""
-    return await store.list_page(tx, partner, page_)
 
 
 async def list_by_organisation(

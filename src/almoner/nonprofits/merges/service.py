@@ -10,6 +10,8 @@ from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.merges import domain, store
 from almoner.nonprofits.merges.domain import LoadScope, RegistryNumber, SuccessionKind
 from almoner.nonprofits.merges.store import FieldChange, KeyedRegisterLink, StatusOverride
+from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambiguous_links
+from almoner.nonprofits.merges.store import revert_links_of_load as revert_links_of_load
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
@@ -44,16 +46,6 @@ async def replace_links(
 
 def _key(registry_code: str, number: str) -> str | None:
     return registries_domain.parse_stored_number_key(registry_code, number)
-
-
-async def count_ambiguous_links(tx: Tx, source: str) -> int:
-    """How many links of a source are kept and join nothing, since they or others contradict them."""
-    return await store.count_ambiguous_links(tx, source)
-
-
-async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
-    """Undo what a load did to links; ``by_load_id`` is the load that undoes it. Whose links changed."""
-    return await store.revert_links_of_load(tx, load_id, by_load_id)
 
 
 async def apply_links_to_organisations(

@@ -24,7 +24,6 @@ from almoner.nonprofits.organisations import (
 from almoner.nonprofits.organisations.domain import (
     Branding,
     DisplayChanged,
-    FormerName,
     Milestone,
     Namesake,
     Organisation,
@@ -36,7 +35,11 @@ from almoner.nonprofits.organisations.filters import Filters
 from almoner.nonprofits.organisations.normalisation import SearchQuery, normalise_search_text
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.nonprofits.organisations.ranking import RankedResult
+from almoner.nonprofits.organisations.store import find_record_by_number as find_record_by_number
+from almoner.nonprofits.organisations.store import list_merged_records as list_merged_records
+from almoner.nonprofits.organisations.store_history import list_former_names as list_former_names
 from almoner.nonprofits.organisations.store_namesakes import NameSearch
+from almoner.nonprofits.organisations.store_namesakes import count_namesakes as count_namesakes
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import Registry
@@ -90,11 +93,6 @@ async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID
     return {id_: organisation.shown_name for id_, organisation in found.items()}
 
 
-async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
-    """The other records for which this one answers: the same body in other registers, as each of them says it."""
-    return await store.list_merged_records(tx, organisation_id)
-
-
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
     """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
     return await point_in_time.get_as_of(tx, scope, organisation_id, day)
@@ -136,16 +134,6 @@ async def find_by_number_key(tx: Tx, scope: Scope, registry_id: UUID, number_key
     return await store.find_by_number(tx, scope, registry_id, number_key)
 
 
-async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
-    """The record of this very number, also where another one answers for it; None where no register here has it."""
-    return await store.find_record_by_number(tx, registry_id, number_key)
-
-
-async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
-    """How many other bodies of its register that stand have the same words for a name, counted up to 100."""
-    return await store_namesakes.count_namesakes(tx, organisation)
-
-
 async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: str, number_key: str) -> list[Namesake]:
     """Other bodies of its register that a name may mean, or its number with a slip in it."""
     query = SearchQuery.parse(name)
@@ -155,11 +143,6 @@ async def list_namesakes(tx: Tx, organisation: Organisation, name: str, place: s
     further = [word for word in query.needed if word not in own]
     search = NameSearch(query.text, normalise_search_text(place), further, (query.needed, shared), near)
     return await store_namesakes.list_namesakes(tx, organisation, search)
-
-
-async def list_former_names(tx: Tx, organisation_id: UUID) -> list[FormerName]:
-    """What its register called it before, the newest first."""
-    return await store_history.list_former_names(tx, organisation_id)
 
 
 async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOrganisation) -> Organisation:

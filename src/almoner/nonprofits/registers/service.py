@@ -5,7 +5,13 @@ from datetime import datetime
 from uuid import UUID
 
 from almoner.nonprofits.registers import store, store_diff, store_refresh
-from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference, SourceStatus
+from almoner.nonprofits.registers.domain import ImportRefused, Load, LoadDifference, NumberDifference
+from almoner.nonprofits.registers.store import find_load as find_load
+from almoner.nonprofits.registers.store import ignored_columns_of as ignored_columns_of
+from almoner.nonprofits.registers.store import list_loads as list_loads
+from almoner.nonprofits.registers.store import list_rejected_rows as list_rejected_rows
+from almoner.nonprofits.registers.store import list_sources as list_sources
+from almoner.nonprofits.registers.store import list_unverified_sources as list_unverified_sources
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.fetching import FetchedFile
@@ -23,36 +29,6 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.register_data_age.labels(source).set(seconds)
     for (source, status), count in loads.items():
         telemetry.register_loads.set((source, status), count)
-
-
-async def list_sources(tx: Tx) -> list[SourceStatus]:
-    """How each source that was ever loaded stands."""
-    return await store.list_sources(tx)
-
-
-async def list_unverified_sources(tx: Tx) -> frozenset[str]:
-    """The sources whose readers were never run on a real file."""
-    return await store.list_unverified_sources(tx)
-
-
-async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
-    """The facts of a source that move without the body having changed, as its reader or mapping said."""
-    return await store.ignored_columns_of(tx, source)
-
-
-async def list_loads(tx: Tx, limit: int) -> list[Load]:
-    """The newest loads, newest first."""
-    return await store.list_loads(tx, limit)
-
-
-async def find_load(tx: Tx, load_id: UUID) -> Load | None:
-    """A load by its id, quarantined or not."""
-    return await store.find_load(tx, load_id)
-
-
-async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
-    """(file, line, reason, content) of the first rows of a load that were rejected."""
-    return await store.list_rejected_rows(tx, load_id, limit)
 
 
 async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Load:

@@ -5,6 +5,10 @@ from uuid import UUID
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.registries import domain, store
 from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
+from almoner.nonprofits.registries.store import list_all as list_all
+from almoner.nonprofits.registries.store import list_by_country as list_by_country
+from almoner.nonprofits.registries.store import list_country_codes as list_country_codes
+from almoner.nonprofits.registries.store import list_loaded_parts as list_loaded_parts
 from almoner.platform.database.transactions import Tx
 
 
@@ -15,32 +19,12 @@ async def get(tx: Tx, registry_id: UUID) -> Registry:
     return registry
 
 
-async def list_by_country(tx: Tx, country_code: str) -> list[Registry]:
-    """The registries of a country, by code; none for a country without."""
-    return await store.list_by_country(tx, country_code)
-
-
-async def list_loaded_parts(tx: Tx, registry_id: UUID) -> list[str]:
-    """The parts of a register that are loaded: one, where it comes whole."""
-    return await store.list_loaded_parts(tx, registry_id)
-
-
-async def list_all(tx: Tx) -> list[Registry]:
-    """All registries."""
-    return await store.list_all(tx)
-
-
 async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
     """Enter a registry unless it is known; true when it was not, None when its code is another registry's."""
     if await store.insert(tx, declared):
         return True
     known = next((row for row in await store.list_all(tx) if row.code == declared.code), None)
     return False if known is not None and declared.matches(known) else None
-
-
-async def list_country_codes(tx: Tx) -> set[str]:
-    """The countries that have a registry."""
-    return await store.list_country_codes(tx)
 
 
 async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:

@@ -28,6 +28,8 @@ from almoner.screening.screenings.domain import (
 )
 from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
+from almoner.screening.screenings.store import find_match as find_match
+from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistLoadEvent
 
@@ -75,11 +77,6 @@ async def list_decided_matches(tx: Tx, who: ScreenedSubject) -> list[ScreeningMa
     return await store.list_decided_matches(tx, who.type, who.id)
 
 
-async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
-    """One match."""
-    return await store.find_match(tx, match_id)
-
-
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match, its subject locked until the transaction ends; None where there is none, or it is forgotten."""
     match = await store.find_match(tx, match_id)
@@ -111,11 +108,6 @@ def _still_agrees(match: ScreeningMatch) -> bool:
 async def lock_subject(tx: Tx, who: ScreenedSubject) -> StoredSubject | None:
     """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
     return await store.lock_subject(tx, who.type, who.id)
-
-
-async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
-    """A subject that is not forgotten, held until the transaction ends."""
-    return await store.lock_subject_by_id(tx, subject)
 
 
 async def set_manual_result(tx: Tx, stored: StoredSubject, found: ManualResult | None) -> bool:

@@ -1,6 +1,5 @@
 """What other parts ask of watch lists."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -8,29 +7,20 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.screening.watchlists import store
-from almoner.screening.watchlists.domain import Load, LoadChanges, WatchlistEntry, WatchlistVersion
+from almoner.screening.watchlists.domain import Load, LoadChanges, WatchlistEntry
+from almoner.screening.watchlists.store import current_load_ids as current_load_ids
+from almoner.screening.watchlists.store import find_entries as find_entries
+from almoner.screening.watchlists.store import has_coverage_changed as has_coverage_changed
+from almoner.screening.watchlists.store import list_loads as list_loads
+from almoner.screening.watchlists.store import list_refused_loads as list_refused_loads
+from almoner.screening.watchlists.store import list_versions as list_versions
 
 _AT_ONCE: Final = 2_000
-
-
-async def list_versions(tx: Tx) -> list[WatchlistVersion]:
-    """Which lists are loaded, and in which version."""
-    return await store.list_versions(tx)
-
-
-async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
-    """Which load of each list is current: cheap, to see whether one has changed."""
-    return await store.current_load_ids(tx)
 
 
 async def list_entries(tx: Tx, code: str, after: str) -> list[WatchlistEntry]:
     """What a list says now, the next ones after a key in the order of keys."""
     return await store.list_current_entries(tx, code, after, _AT_ONCE)
-
-
-async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
-    """What a list says now under these of its keys."""
-    return await store.find_entries(tx, code, keys)
 
 
 async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
@@ -44,16 +34,6 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> LoadChanges:
         removed=[one for key, one in ended.items() if key not in came],
         changed=[(ended[key], one) for key, one in came.items() if key in ended],
     )
-
-
-async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
-    """Whether a load covers other categories than the one before it."""
-    return await store.has_coverage_changed(tx, load_id)
-
-
-async def list_loads(tx: Tx, code: str | None, limit: int) -> list[Load]:
-    """The newest loads of a list or of all, newest first; also those that were refused."""
-    return await store.list_loads(tx, code, limit)
 
 
 async def get_load(tx: Tx, load_id: UUID) -> Load:
@@ -72,8 +52,3 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
         telemetry.watchlists.entries.labels(version.code).set(version.load.entries)
     for code, status, count in await store.query_metrics(tx):
         telemetry.watchlists.loads.set((code, status), count)
-
-
-async def list_refused_loads(tx: Tx) -> list[Load]:
-    """What was refused since the last good load of its list."""
-    return await store.list_refused_loads(tx)

@@ -35,10 +35,16 @@ from almoner.validation.agents.domain import (
     InvalidState,
     Nonprofit,
     OfficialContact,
-    RepresentationRequest,
 )
 from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.agents.schemas import AgentVerificationOut
+from almoner.validation.agents.store import is_replaced as is_replaced
+from almoner.validation.agents.store import list_evaluation_steps as list_evaluation_steps
+from almoner.validation.agents.store import next_expiry_at as next_expiry_at
+from almoner.validation.agents.store import set_preferred_language as set_preferred_language
+from almoner.validation.agents.store_documents import list_document_ids as list_document_ids
+from almoner.validation.agents.store_mails import find_official_contact as find_official_contact
+from almoner.validation.agents.store_mails import find_representation_request as find_representation_request
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
 from almoner.validation.ongoing.matches import service as matches
@@ -104,16 +110,6 @@ async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, docu
     await agent_review.attach_evidence(tx, partner, verification_id, document_ids)
 
 
-async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
-    """The files that are its evidence."""
-    return await store_documents.list_document_ids(tx, verification_id)
-
-
-async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
-    """Whether the applicant has given another address since, and is verified by another record."""
-    return await store.is_replaced(tx, verification_id)
-
-
 async def _find_nonprofits(tx: Tx, partner: Partner, agent: Agent) -> tuple[Nonprofit | None, Nonprofit | None]:
     """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
@@ -164,16 +160,6 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filters: Filters) -> 
     """One page and the exact total, true at this moment."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.with_expiry_applied(tx.now) for row in rows], total
-
-
-async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
-    """The evidence: what was seen and when, oldest first."""
-    return await store.list_evaluation_steps(tx, verification_id)
-
-
-async def find_representation_request(tx: Tx, verification_id: UUID) -> RepresentationRequest | None:
-    """What the nonprofit was asked about it, if it was."""
-    return await store_mails.find_representation_request(tx, verification_id)
 
 
 async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | None:
@@ -267,27 +253,12 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
     return await agent_review.set_official_contact(tx, contact, by)
 
 
-async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
-    """Where an organisation can be asked, if somebody has recorded that."""
-    return await store_mails.find_official_contact(tx, organisation_id)
-
-
-async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:
-    """The applicant wants mails and pages in another language; the record keeps the one that it was made with."""
-    await store.set_preferred_language(tx, scope, verification_id, language)
-
-
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
     due = await store.lock_due(tx, limit)
     for verification in due:
         await transitions.apply_transition(tx, verification.with_expiry_applied(tx.now))
     return len(due)
-
-
-async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next one expires."""
-    return await store.next_expiry_at(tx)
 
 
 async def erase_personal_data(stored: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:

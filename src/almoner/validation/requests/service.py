@@ -27,9 +27,8 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewSubject
-from almoner.validation.requests import domain, schemas, store, store_evidence, triggers
+from almoner.validation.requests import domain, schemas, store, triggers
 from almoner.validation.requests.domain import (
-    Evaluation,
     Filters,
     InvalidRegistryId,
     NonprofitDetails,
@@ -39,6 +38,9 @@ from almoner.validation.requests.domain import (
     ValidationRequest,
 )
 from almoner.validation.requests.schemas import ValidationRequestOut
+from almoner.validation.requests.store import lock_exclusively as lock_exclusively
+from almoner.validation.requests.store_evidence import find_latest_evaluation as find_latest_evaluation
+from almoner.validation.requests.store_evidence import list_evaluations as list_evaluations
 
 Scope = Partner | AllPartners
 
@@ -234,16 +236,6 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: De
     return await _store_decision(tx, held.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
-async def list_evaluations(tx: Tx, request_id: UUID) -> list[Evaluation]:
-    """Every evaluation of a request with its evidence, oldest first."""
-    return await store_evidence.list_evaluations(tx, request_id)
-
-
-async def find_latest_evaluation(tx: Tx, request_id: UUID) -> Evaluation | None:
-    """The last evaluation of a request as it is now; None before the first, and right after a correction."""
-    return await store_evidence.find_latest_evaluation(tx, request_id)
-
-
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
     """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
     found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
@@ -255,11 +247,6 @@ async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationR
     """One request, held until the transaction ends; None where there is none."""
     held = await store.get_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [held]))[0] if held else None
-
-
-async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
-    """Until the transaction ends nothing comes to rest on the request; what does at this moment is waited for."""
-    await store.lock_exclusively(tx, request_id)
 
 
 async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:

@@ -20,7 +20,6 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.events.event_types import EVENT_TYPES
 from almoner.platform.http.caller import PERSONAL
-from almoner.platform.http.paging import Page
 from almoner.platform.http.wire import personal_members
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, LaneLimits
@@ -31,13 +30,15 @@ from almoner.webhooks.subscriptions.domain import (
     FAILING_EVENT,
     REPLAY_CAP,
     SUSPENDED_EVENT,
-    EventListener,
     ReceiverAnswer,
     ReceiverHealth,
     Status,
     Suspended,
     WebhookSubscription,
 )
+from almoner.webhooks.subscriptions.store import find_active as find_active
+from almoner.webhooks.subscriptions.store import list_listeners as list_listeners
+from almoner.webhooks.subscriptions.store import list_page as list_page
 
 
 class RemoveLanes(msgspec.Struct, frozen=True):
@@ -92,23 +93,6 @@ async def get_active(tx: Tx, partner: Partner, subscription_id: UUID) -> Webhook
     if subscription.status != "active":
         raise Suspended
     return subscription
-
-
-async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListener]:
-    """The subscriptions of partners that take deliveries, with what they listen to."""
-    return await store.list_listeners(tx, partners)
-
-
-async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
-    """Those of the subscriptions that take deliveries now, for the worker."""
-    return await store.find_active(tx, subscription_ids)
-
-
-async def list_page(
-    tx: Tx, partner: Partner, page_: Page, event: str | None, *, deleted: bool
-) -> tuple[list[WebhookSubscription], int]:
-    """One page of the subscriptions in use or of the deleted ones, and their total."""
-    return await store.list_page(tx, partner, page_, event, deleted=deleted)
 
 
 async def update(

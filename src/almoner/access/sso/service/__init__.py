@@ -24,6 +24,7 @@ from almoner.access.sso.domain import (
     SsoRefused,
     role_source_changed,
 )
+from almoner.access.sso.store import find as find
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Partner, Tx
@@ -36,11 +37,6 @@ _LONGEST_ISSUER: Final = 500
 _LONGEST_NAME: Final = 60
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,100}")  # RFC 6749 3.3
-
-
-async def find(tx: Tx, partner: Partner) -> Provider | None:
-    """The partner's provider, enabled or not."""
-    return await store.find(tx, partner)
 
 
 async def get(tx: Tx, partner: Partner) -> Provider:

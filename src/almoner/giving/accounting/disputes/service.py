@@ -14,6 +14,8 @@ import structlog
 
 from almoner.giving.accounting.disputes import domain, store
 from almoner.giving.accounting.disputes.domain import AbsorbedLoss, Dispute, DisputeError, DisputeOutcome, RetryLater
+from almoner.giving.accounting.disputes.store import count_open as count_open
+from almoner.giving.accounting.disputes.store import list_newest as list_newest
 from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.ledger.domain import LedgerTransfer
@@ -162,11 +164,6 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     ledger.post_at_commit(tx, transfers)
 
 
-async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
-    """Those in one of these states, the newest first."""
-    return await store.list_newest(tx, statuses, limit)
-
-
 async def disputes_of_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
@@ -175,11 +172,6 @@ async def disputes_of_payments(
     for dispute, reported in await store.disputes_of_payments(tx, provider, provider_payments):
         found.setdefault(dispute.provider_payment, []).append((dispute, reported))
     return found
-
-
-async def count_open(tx: Tx) -> int:
-    """How many are open."""
-    return await store.count_open(tx)
 
 
 async def enqueue_refresh(tx: Tx, payment: str, due: datetime | None = None) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from almoner.giving.accounting.ledger import store
 from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
+from almoner.giving.accounting.ledger.store import list_balances as list_balances
 from almoner.platform.database.transactions import Tx
 
 
@@ -32,8 +33,3 @@ async def _post(tx: Tx, transfers: list[LedgerTransfer]) -> None:
 async def balance_of(tx: Tx, account: LedgerAccount) -> AccountBalance:
     """The two sides of an account."""
     return await store.find_balance(tx, account) or AccountBalance(account, 0, 0)
-
-
-async def list_balances(tx: Tx) -> list[AccountBalance]:
-    """Every account that was ever used."""
-    return await store.list_balances(tx)

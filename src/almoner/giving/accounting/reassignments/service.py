@@ -8,6 +8,10 @@ from almoner.giving.accounting.ledger import domain as ledger_domain
 from almoner.giving.accounting.ledger import service as ledger
 from almoner.giving.accounting.reassignments import domain, store
 from almoner.giving.accounting.reassignments.domain import Reassignment, ReassignmentGround
+from almoner.giving.accounting.reassignments.store import (
+    donations_of_merged_organisations as donations_of_merged_organisations,
+)
+from almoner.giving.accounting.reassignments.store import newest_reassignment as newest_reassignment
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CannotAcceptDonations, Donation, InvalidState, WrongTargetCurrency
 from almoner.giving.disbursing.disbursements import service as disbursements
@@ -57,19 +61,9 @@ async def reassign_donation(
     return given
 
 
-async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
-    """How a gift came to the nonprofit that it is for now; None when it was made for it."""
-    return await store.newest_reassignment(tx, donation_id)
-
-
 async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
     """The nonprofit that a gift was for at a moment."""
     return await store.former_organisation(tx, donation.id, moment) or donation.organisation_id
-
-
-async def donations_of_merged_organisations(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
-    """Received gifts to nonprofits that the registers say went over into another: by creation, after one of them."""
-    return await store.donations_of_merged_organisations(tx, after, limit)
 
 
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:

@@ -3,7 +3,7 @@
 The payout of a gift is held first, then the gift, then its refund, then the accounts of the books, as everywhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -27,6 +27,11 @@ from almoner.giving.accounting.refunds.domain import (
     RefundSent,
     RetryLater,
 )
+from almoner.giving.accounting.refunds.store import count_unsent as count_unsent
+from almoner.giving.accounting.refunds.store import list_newest as list_newest
+from almoner.giving.accounting.refunds.store import refunds_of_donation as refunds_of_donation
+from almoner.giving.accounting.refunds.store import sent_refunds_of_payments as sent_refunds_of_payments
+from almoner.giving.accounting.refunds.store import unsent_refunds as unsent_refunds
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import REFUNDED, Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
@@ -137,21 +142,6 @@ async def get(tx: Tx, refund_id: UUID) -> Refund:
     return refund
 
 
-async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
-    """Those of one donation, oldest first."""
-    return await store.refunds_of_donation(tx, donation_id)
-
-
-async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
-    """Those in one of these states, the newest first."""
-    return await store.list_newest(tx, statuses, limit)
-
-
-async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
-    """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
-    return await store.sent_refunds_of_payments(tx, payment_ids)
-
-
 async def lock_with_donation(tx: Tx, refund_id: UUID) -> tuple[Donation, Refund]:
     """One of them with its donation, held until the transaction ends. Raises NoSuchRefund."""
     donation = await donations.get_for_update(tx, ALL_PARTNERS, (await get(tx, refund_id)).donation_id)
@@ -241,20 +231,6 @@ async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
     domain.ensure_pending(refund)
     await _reverse_refund(tx, donation, refund, by, note)
     return await get(tx, refund_id)
-
-
-async def unsent_refunds(tx: Tx, limit: int) -> list[Refund]:
-    """Those that a provider refused, or that failed once they were sent, and that wait for a person, the oldest first.
-
-    Of a failed one ``ended_at`` and ``ended_note`` tell of its failure, and only ``let_rest`` sees to it. Of the others
-    it does, and whoever begins another one of the gift; so has the donor's bank that took all back.
-    """
-    return await store.unsent_refunds(tx, limit)
-
-
-async def count_unsent(tx: Tx) -> int:
-    """How many those are."""
-    return await store.count_unsent(tx)
 
 
 async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:

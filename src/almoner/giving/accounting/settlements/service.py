@@ -20,7 +20,6 @@ from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import domain, store
 from almoner.giving.accounting.settlements.domain import (
     ClearExceptionError,
-    CurrencyTotal,
     LineKey,
     LineKind,
     Mismatch,
@@ -30,8 +29,10 @@ from almoner.giving.accounting.settlements.domain import (
     SettlementReport,
     SettlementReportError,
     StoredReportLine,
-    UnbookedLine,
 )
+from almoner.giving.accounting.settlements.store import newest_settlements as newest_settlements
+from almoner.giving.accounting.settlements.store import unbooked_lines as unbooked_lines
+from almoner.giving.accounting.settlements.store import unbooked_sums as unbooked_sums
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import InvalidState
@@ -150,24 +151,9 @@ async def claim_fetch(tx: Tx, provider: str) -> bool:
     return await store.claim_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
-async def newest_settlements(tx: Tx, limit: int) -> list[Settlement]:
-    """The newest reports."""
-    return await store.newest_settlements(tx, limit)
-
-
 async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
     """Of which of a provider's held payments a line is booked that it went back."""
     return {name for name, kind in await store.booked_line_kinds(tx, provider, payments_) if kind is LineKind.REFUND}
-
-
-async def unbooked_lines(tx: Tx, limit: int) -> list[UnbookedLine]:
-    """Lines that are not booked, the oldest first."""
-    return await store.unbooked_lines(tx, limit)
-
-
-async def unbooked_sums(tx: Tx) -> list[CurrencyTotal]:
-    """What reached the bank by lines that are not booked, and is in no account, by currency."""
-    return await store.unbooked_sums(tx)
 
 
 async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:

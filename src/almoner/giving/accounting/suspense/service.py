@@ -1,7 +1,6 @@
 """Keeping money apart, and deciding over it by rule or by a person. Asking the provider is the flow's part."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -23,6 +22,10 @@ from almoner.giving.accounting.suspense.domain import (
     UnallocatedPaymentError,
     UnallocatedPaymentRefunded,
 )
+from almoner.giving.accounting.suspense.store import applied_payment_ids as applied_payment_ids
+from almoner.giving.accounting.suspense.store import list_decisions as list_decisions
+from almoner.giving.accounting.suspense.store import lock_by_reference as lock_by_reference
+from almoner.giving.accounting.suspense.store import next_due_at as next_due_at
 from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, UnallocatedReason
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
@@ -96,16 +99,6 @@ async def get_for_update(tx: Tx, held_id: UUID) -> UnallocatedPayment:
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
     """Those in one of these states, the newest first."""
     return await store.newest_payments(tx, statuses, limit)
-
-
-async def list_decisions(tx: Tx, held_ids: Sequence[UUID]) -> list[OfficerDecision]:
-    """What people decided over these, oldest first."""
-    return await store.list_decisions(tx, held_ids)
-
-
-async def next_due_at(tx: Tx) -> datetime | None:
-    """When the rule decides next."""
-    return await store.next_due_at(tx)
 
 
 async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
@@ -208,16 +201,6 @@ async def apply_to_donation(
     ledger.post_at_commit(
         tx, [*ledger_domain.unallocated_applied_transfers(held.id, held.provider, held.money), *received]
     )
-
-
-async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
-    """What is held under a reference of a bank transfer, oldest first, until the transaction ends."""
-    return await store.lock_by_reference(tx, reference)
-
-
-async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
-    """The payments of the gifts that people made of transfers under a reference."""
-    return await store.applied_payment_ids(tx, reference)
 
 
 async def record_refund(tx: Tx, held_id: UUID, provider_refund: str) -> None:

@@ -37,6 +37,10 @@ from almoner.giving.banking.bank_statements.domain import (
     StatementGap,
     UnreconciledItem,
 )
+from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
+from almoner.giving.banking.bank_statements.store import list_lines as list_lines
+from almoner.giving.banking.bank_statements.store import missing_provider_payouts as missing_provider_payouts
+from almoner.giving.banking.bank_statements.store_gaps import statement_gaps as statement_gaps
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
@@ -139,21 +143,6 @@ async def open_line_ids(tx: Tx, after: UUID | None) -> list[UUID]:
     return await store.open_line_ids(tx, after, PAGE_SIZE)
 
 
-async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
-    """The oldest lines that wait for a person; or the newest of all."""
-    return await store.list_lines(tx, limit, every=every)
-
-
-async def missing_provider_payouts(tx: Tx, limit: int) -> list[MissingProviderPayout]:
-    """Providers' payouts that no line of our bank tells of yet, the oldest first."""
-    return await store.missing_provider_payouts(tx, limit)
-
-
-async def statement_gaps(tx: Tx, limit: int) -> list[StatementGap]:
-    """Statements that open with a balance which no other one ended with, the first imported first."""
-    return await store_gaps.statement_gaps(tx, limit)
-
-
 async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: str) -> None:
     """A person found out that no statement is missing before one. Raises NotFound, StatementRefused."""
     if await store_gaps.find_gap(tx, statement_id) is None:
@@ -171,11 +160,6 @@ async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, no
     _ensure_note(note)
     if not await store_gaps.record_payout_explanation(tx, provider, reference, note, by):
         raise NotFound
-
-
-async def count_unreconciled(tx: Tx) -> tuple[int, int]:
-    """How many lines wait for a person, and how many providers' payouts for a line."""
-    return await store.count_unreconciled(tx)
 
 
 async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:

@@ -25,6 +25,8 @@ from almoner.giving.banking.payment_files.domain import (
     RequestedTransfer,
     StatusReport,
 )
+from almoner.giving.banking.payment_files.store import is_in_released_file as is_in_released_file
+from almoner.giving.banking.payment_files.store import newest_files as newest_files
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.giving.disbursing.payee_bank_accounts import domain as payee_accounts
@@ -170,11 +172,6 @@ async def changed_texts(tx: Tx, file_id: UUID) -> list[ChangedText]:
     ]
 
 
-async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
-    """The newest files."""
-    return await store.newest_files(tx, limit)
-
-
 async def release_file(tx: Tx, file_id: UUID, *, by: str) -> PaymentFile:
     """It goes to the bank: above what one person may release, somebody else than who made it says so.
 
@@ -204,11 +201,6 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
         raise PaymentFileError(f"The note must have 1 to {domain.MAX_NOTE} characters.")
     await store.withdraw_file(tx, file_id, by, note)
     return await get(tx, file_id)
-
-
-async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
-    """Whether a payout went to the bank in a file."""
-    return await store.is_in_released_file(tx, disbursement_id)
 
 
 def released_content(tx: Tx, file: PaymentFile) -> bytes:

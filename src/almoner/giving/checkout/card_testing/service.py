@@ -24,6 +24,7 @@ from almoner.giving.checkout.card_testing.domain import (
     Visitor,
     WaitReason,
 )
+from almoner.giving.checkout.card_testing.store import active_alerts as active_alerts
 from almoner.kit.time import iso_timestamp
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
@@ -87,11 +88,6 @@ async def record_payment_outcome(tx: Tx, figures: CardTestingLimits, received: P
             "until": iso_timestamp(tx.real_now + domain.ALERT_DURATION),
         }
         tx.after_commit(lambda: _log.error("card_testing_suspected", **reported))
-
-
-async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
-    """The partners whose donors are asked for a code, and until when at least (H7)."""
-    return await store.active_alerts(tx)
 
 
 async def send_code(tx: Tx, session_id: UUID, browser: Visitor, email: str) -> None:

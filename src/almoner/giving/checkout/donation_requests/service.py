@@ -22,19 +22,22 @@ from almoner.giving.checkout.donation_requests import domain, schemas, store
 from almoner.giving.checkout.donation_requests.domain import (
     DonationRequest,
     DonationRequestError,
-    DonationRequestStatus,
     NothingToInvoice,
     RequestPayment,
     RequestPaymentStatus,
     UninvoicedGroup,
 )
 from almoner.giving.checkout.donation_requests.schemas import DonationRequestOut
+from almoner.giving.checkout.donation_requests.store import find_by_reference as find_by_reference
+from almoner.giving.checkout.donation_requests.store import held_overpayments as held_overpayments
+from almoner.giving.checkout.donation_requests.store import list_page as list_page
+from almoner.giving.checkout.donation_requests.store import newest_requests as newest_requests
+from almoner.giving.checkout.donation_requests.store import requests_awaiting_allocation as requests_awaiting_allocation
 from almoner.giving.checkout.donations import service as donations
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, format_amount
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
 
 BATCH: Final = 1000
 """Donations that come into a request in one transaction."""
@@ -53,21 +56,6 @@ async def get(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donatio
 def build_api_record(tx: Tx, request: DonationRequest) -> DonationRequestOut:
     """The request as partners see it."""
     return schemas.donation_request_out(tx, request)
-
-
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationRequest], int]:
-    """One page and the exact total."""
-    return await store.list_page(tx, partner, page_)
-
-
-async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: int) -> list[DonationRequest]:
-    """The newest requests of all partners, for officers."""
-    return await store.newest_requests(tx, status, limit)
-
-
-async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
-    """The request that a transfer names by its reference."""
-    return await store.find_by_reference(tx, reference)
 
 
 async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
@@ -191,16 +179,6 @@ async def _allocate(tx: Tx, held: DonationRequest) -> list[LedgerTransfer]:
         for one in received
         for move in ledger_domain.request_allocation_transfers(one.id, one.organisation_id, one.money)
     ]
-
-
-async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
-    """Requests whose money covers donations that were not received yet."""
-    return await store.requests_awaiting_allocation(tx, limit)
-
-
-async def held_overpayments(tx: Tx, limit: int) -> list[RequestPayment]:
-    """Transfers of which something is over and held, oldest first."""
-    return await store.held_overpayments(tx, limit)
 
 
 async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by: str) -> RequestPayment:

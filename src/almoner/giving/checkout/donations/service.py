@@ -1,7 +1,7 @@
 """What can be done with donations, and what becomes of what a provider tells us."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -15,8 +15,17 @@ from almoner.giving.checkout.donations import domain, schemas, store, store_list
 from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
 from almoner.giving.checkout.donations.creation import restore_donation
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, DonationFilters, SessionDonation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SessionDonation
 from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
+from almoner.giving.checkout.donations.store import find_live_by_session as find_live_by_session
+from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
+from almoner.giving.checkout.donations.store_lists import list_page as list_page
+from almoner.giving.checkout.donations.store_money import remove_from_disbursement as remove_from_disbursement
+from almoner.giving.checkout.donations.store_money import unpaid_balances_of as unpaid_balances_of
+from almoner.giving.checkout.donations.store_requests import lock_unpaid_of_request as lock_unpaid_of_request
+from almoner.giving.checkout.donations.store_requests import oldest_uninvoiced_at as oldest_uninvoiced_at
+from almoner.giving.checkout.donations.store_requests import sum_uninvoiced_donations as sum_uninvoiced_donations
+from almoner.giving.checkout.donations.store_requests import uninvoiced_groups as uninvoiced_groups
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.checkout.payments.domain import (
     SETTLED_STATUSES,
@@ -36,7 +45,6 @@ from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
 
@@ -61,16 +69,6 @@ async def get(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donati
 def build_api_record(tx: Tx, donation: Donation) -> DonationOut:
     """The donation as partners see it."""
     return schemas.donation_out(tx, donation)
-
-
-async def list_page(tx: Tx, partner: Partner, page_: Page, filters: DonationFilters) -> tuple[list[Donation], int]:
-    """One page and the exact total."""
-    return await store_lists.list_page(tx, partner, page_, filters)
-
-
-async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date, int]:
-    """How many donations that were paid were created on each day (UTC) from ``first`` on; only days that have some."""
-    return await store_lists.count_paid_by_day(tx, partner, first)
 
 
 async def refresh_list_totals(tx: Tx, limit: int = 10 * BATCH) -> int:
@@ -105,11 +103,6 @@ async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
     """Where a session stands by what we know now, for its page."""
     donation = await store.find_newest_by_session(tx, session_id)
     return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
-
-
-async def find_live_by_session(tx: Tx, session_id: UUID) -> Donation | None:
-    """The one donation of a session that is not cancelled."""
-    return await store.find_live_by_session(tx, session_id)
 
 
 async def session_id_of(tx: Tx, donation_id: UUID) -> UUID:
@@ -301,11 +294,6 @@ async def balances_awaiting_disbursement(tx: Tx) -> list[DisbursementBatch]:
     return await store_money.unpaid_balances(tx)
 
 
-async def unpaid_balances_of(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """As ``balances_awaiting_disbursement``, of one partner and nonprofit."""
-    return await store_money.unpaid_balances_of(tx, partner, organisation_id)
-
-
 async def has_unpaid_donations(tx: Tx, bucket: DisbursementBatch, room: int = MAX_MINOR) -> bool:
     """Whether settled donations of a bucket are in no payout, the oldest of which comes to no more than ``room``."""
     return await store_money.has_unpaid_donations(tx, Partner(bucket.partner_id), bucket, room)
@@ -318,11 +306,6 @@ async def add_to_disbursement(
     partner = Partner(bucket.partner_id)
     count, minor = await store_money.add_to_disbursement(tx, partner, bucket, disbursement_id, limit, room)
     return count, Money(minor, bucket.currency)
-
-
-async def remove_from_disbursement(tx: Tx, donation_id: UUID) -> None:
-    """Take a donation out of its payout; the caller holds both."""
-    await store_money.remove_from_disbursement(tx, donation_id)
 
 
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int = BATCH) -> int:
@@ -368,21 +351,6 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
     return cancelled
 
 
-async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
-    """Which partners have direct donations, in which currencies, that they were not asked for."""
-    return await store_requests.uninvoiced_groups(tx)
-
-
-async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
-    """When the oldest direct donation was made that nobody was asked for."""
-    return await store_requests.oldest_uninvoiced_at(tx)
-
-
-async def sum_uninvoiced_donations(tx: Tx, partner: Partner, currency: str, cutoff_at: datetime) -> int:
-    """What a partner's donations in a currency come to that were made before then and not asked for, in minor units."""
-    return await store_requests.sum_uninvoiced_donations(tx, partner, currency, cutoff_at)
-
-
 async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, room: int
 ) -> tuple[int, Money, bool]:
@@ -390,11 +358,6 @@ async def add_to_request(
     asked, is_full = await store_requests.add_to_request(tx, partner, currency, cutoff_at, request_id, limit, room)
     await _emit_all(tx, domain.PAYMENT_REQUESTED, asked)
     return len(asked), Money(sum(one.money.minor for one in asked), currency), is_full
-
-
-async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
-    """The oldest donations of a request that no money covers yet, held, with their amounts in minor units."""
-    return await store_requests.lock_unpaid_of_request(tx, request_id, limit)
 
 
 async def receive_direct_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:

@@ -12,6 +12,10 @@ from almoner.giving.checkout.payments.domain import (
     ProviderPayment,
     ProviderStatus,
 )
+from almoner.giving.checkout.payments.store import count_card_tries as count_card_tries
+from almoner.giving.checkout.payments.store import find as find
+from almoner.giving.checkout.payments.store import live_attempts_of as live_attempts_of
+from almoner.giving.checkout.payments.store import newest_attempt as newest_attempt
 from almoner.kit import iso11649
 from almoner.kit.ids import decode_uuid, encode_uuid
 from almoner.kit.money import Money
@@ -88,11 +92,6 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
     return payment
 
 
-async def find(tx: Tx, payment_id: UUID) -> Payment | None:
-    """One attempt."""
-    return await store.find(tx, payment_id)
-
-
 async def find_by_provider_payment(tx: Tx, provider: str, found: ProviderPayment) -> Payment | None:
     """The attempt that a provider's payment belongs to: by its id there, or (the answer got lost) by our reference."""
     known = await store.find_by_provider_payment(tx, provider, found.id)
@@ -109,16 +108,6 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
-async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
-    """The attempt of a donation that decides where it stands."""
-    return await store.newest_attempt(tx, donation_id)
-
-
-async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
-    """How many times a card was tried for a donation."""
-    return await store.count_card_tries(tx, donation_id)
-
-
 async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
     """Note how many cards were tried on an attempt, as its provider shows it."""
     await store.record_card_tries(tx, payment.id, tries_)
@@ -127,11 +116,6 @@ async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
 async def update_attempt_status(tx: Tx, payment: Payment, target: str, found: ProviderPayment) -> bool:
     """Move an attempt, with what the provider shows of it; False when its state does not allow the move."""
     return await store.update_status(tx, payment.id, target, found)
-
-
-async def live_attempts_of(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
-    """The attempts of these donations that the donor may still pay."""
-    return await store.live_attempts_of(tx, donation_ids)
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:

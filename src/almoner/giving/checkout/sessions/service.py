@@ -12,6 +12,8 @@ from asyncpg import Record
 from almoner.giving.checkout.sessions import domain, schemas, store, triggers
 from almoner.giving.checkout.sessions.domain import Benefits, DonationSession, NewSession
 from almoner.giving.checkout.sessions.schemas import DonationSessionOut
+from almoner.giving.checkout.sessions.store import has_open as has_open
+from almoner.giving.checkout.sessions.store import list_page as list_page
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.countries.domain import COUNTRIES
@@ -19,7 +21,6 @@ from almoner.nonprofits.organisations.domain import WORLD_CURRENCIES
 from almoner.platform.audit.log import EntryContext
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.http.wire import encode_envelope
 from almoner.platform.idempotency import IdempotencyClaim
@@ -129,16 +130,6 @@ async def get(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
 def build_api_record(tx: Tx, session: DonationSession) -> DonationSessionOut:
     """The session as partners see it."""
     return schemas.session_out(tx, session)
-
-
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[DonationSession], int]:
-    """One page and the exact total."""
-    return await store.list_page(tx, partner, page_)
-
-
-async def has_open(tx: Tx, partner: Partner, user_id: UUID) -> bool:
-    """Whether a user has a session that is open at this moment."""
-    return await store.has_open(tx, partner, user_id)
 
 
 async def get_for_page(tx: Tx, session_id: UUID) -> DonationSession:

@@ -21,7 +21,6 @@ from almoner.giving.disbursing.disbursements import domain, store
 from almoner.giving.disbursing.disbursements.domain import (
     Disbursement,
     DisbursementError,
-    DisbursementFilters,
     DisbursementHold,
     DisbursementRules,
     DisbursementStatus,
@@ -32,6 +31,10 @@ from almoner.giving.disbursing.disbursements.domain import (
     WaitingReason,
 )
 from almoner.giving.disbursing.disbursements.schemas import DisbursementOut, disbursement_out
+from almoner.giving.disbursing.disbursements.store import last_returned_at as last_returned_at
+from almoner.giving.disbursing.disbursements.store import list_page as list_page
+from almoner.giving.disbursing.disbursements.store import newest_disbursements as newest_disbursements
+from almoner.giving.disbursing.disbursements.store import sent_disbursements as sent_disbursements
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money, MoneyError
@@ -39,7 +42,6 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind, NewJob
 
@@ -87,18 +89,6 @@ def build_api_record(tx: Tx, disbursement: Disbursement) -> DisbursementOut:
     return disbursement_out(tx, disbursement)
 
 
-async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: DisbursementFilters
-) -> tuple[list[Disbursement], int]:
-    """One page and the exact total."""
-    return await store.list_page(tx, partner, page_, filters)
-
-
-async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
-    """The newest payouts of all partners, for officers."""
-    return await store.newest_disbursements(tx, status, limit)
-
-
 async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, rules: DisbursementRules) -> str | None:
     """Why a settled donation is not paid out yet; None when the next run sends it, or has sent it."""
     if donation.disbursement_id is not None:
@@ -115,11 +105,6 @@ async def _batch_total(tx: Tx, partner: Partner, bucket: DisbursementBatch, dona
     held = await store.find_open(tx, partner, bucket)
     whole = donation.owed.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), bucket.currency)
-
-
-async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datetime | None:
-    """When the last payout that held the donation came back, None when none has."""
-    return await store.last_returned_at(tx, partner, donation_id)
 
 
 async def _batch_waiting_reason(
@@ -421,11 +406,6 @@ async def ids_with_status(
 ) -> list[UUID]:
     """Payouts of a status, by creation, after one of them."""
     return await store.ids_with_status(tx, status, after, limit)
-
-
-async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
-    """Payouts of a currency that are SENT and wait for our bank, by creation, after one of them."""
-    return await store.sent_disbursements(tx, currency, after, limit)
 
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:

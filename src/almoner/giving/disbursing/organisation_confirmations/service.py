@@ -21,6 +21,7 @@ from almoner.giving.disbursing.organisation_confirmations.domain import (
     OrganisationConfirmation,
     PageChanged,
 )
+from almoner.giving.disbursing.organisation_confirmations.store import list_confirmations as list_confirmations
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import InvalidState, Outcome, Verification
@@ -97,11 +98,6 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Cont
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
     """Have it asked right after the commit, where its address is known."""
     await REQUEST.enqueue(tx, OfVerification(verification_id), unique=str(verification_id))
-
-
-async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
-    """What a nonprofit was asked, and what it answered, oldest first."""
-    return await store.list_confirmations(tx, verification_id)
 
 
 async def load_page(tx: Tx, confirmation_id: UUID) -> ConfirmationPage:

@@ -17,7 +17,11 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     PayeeAccount,
     PayeeAccountError,
     PayeeAccountProposed,
-    PayeeStatus,
+)
+from almoner.giving.disbursing.payee_bank_accounts.store import approved_accounts_of as approved_accounts_of
+from almoner.giving.disbursing.payee_bank_accounts.store import newest_accounts as newest_accounts
+from almoner.giving.disbursing.payee_bank_accounts.store import (
+    organisations_sharing_account as organisations_sharing_account,
 )
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.ports import VerifiedAccount
@@ -146,16 +150,6 @@ async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
     return found
 
 
-async def newest_accounts(tx: Tx, status: PayeeStatus | None, limit: int) -> list[PayeeAccount]:
-    """The newest accounts, of one status or of all."""
-    return await store.newest_accounts(tx, status, limit)
-
-
-async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
-    """Other nonprofits that have given the same account."""
-    return await store.organisations_sharing_account(tx, account_id)
-
-
 async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
     """Somebody else has looked at it; with the last look it is approved, and the one before is replaced.
 
@@ -253,11 +247,6 @@ async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccou
             _account_id_text(tx, one), facts, agrees < domain.MIN_PLAUSIBLE_SCORE, denied=one.denied_at is not None
         )
     return None
-
-
-async def approved_accounts_of(tx: Tx, organisation_id: UUID) -> list[PayeeAccount]:
-    """The approved accounts of a nonprofit, one for each currency."""
-    return await store.approved_accounts_of(tx, organisation_id)
 
 
 def _decrypt_numbers(tx: Tx, account: PayeeAccount) -> AccountNumbers:

@@ -26,7 +26,7 @@ from almoner.giving.disbursing.verifications.domain import (
     Verification,
     VerificationFilters,
 )
-from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD, StoredFinding
+from almoner.giving.disbursing.verifications.findings import RENEWAL_PERIOD
 from almoner.giving.disbursing.verifications.findings import Flag as Flag
 from almoner.giving.disbursing.verifications.findings import FlagReview as FlagReview
 from almoner.giving.disbursing.verifications.flagging import on_account_approved as on_account_approved
@@ -35,6 +35,10 @@ from almoner.giving.disbursing.verifications.flagging import on_account_proposed
 from almoner.giving.disbursing.verifications.flagging import on_account_refused as on_account_refused
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationOut
+from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
+from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
+from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
+from almoner.giving.disbursing.verifications.store_findings import next_check_at as next_check_at
 from almoner.giving.disbursing.verifications.transitions import CHECK as CHECK
 from almoner.giving.disbursing.verifications.transitions import CheckVerification as CheckVerification
 from almoner.giving.disbursing.verifications.transitions import Scope
@@ -184,16 +188,6 @@ async def newest_verifications(tx: Tx, scope: Scope, filters: VerificationFilter
     return [row.as_at(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
 
 
-async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
-    """What was seen of its checks, oldest first."""
-    return await store_findings.list_findings(tx, verification_id)
-
-
-async def list_flags(tx: Tx, verification_id: UUID) -> list[Flag]:
-    """What was other than when a check succeeded, oldest first."""
-    return await store_findings.list_flags(tx, verification_id)
-
-
 async def list_open_flags(tx: Tx, limit: int) -> list[Flag]:
     """What waits for two people, newest first."""
     return await store_findings.flags_with_status(tx, "open", limit)
@@ -204,11 +198,6 @@ async def get_flag(tx: Tx, flag_id: UUID) -> Flag:
     if (found := await store_findings.find_flag(tx, flag_id)) is None:
         raise NotFound
     return found
-
-
-async def list_decisions(tx: Tx, verification_id: UUID) -> list[RecordedDecision]:
-    """What officers decided about one, oldest first."""
-    return await store.list_decisions(tx, verification_id)
 
 
 async def change_metadata(
@@ -371,11 +360,6 @@ async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     for verification_id in due:
         await transitions.enqueue_check(tx, verification_id)
     return len(due)
-
-
-async def next_check_at(tx: Tx) -> datetime | None:
-    """When the next one has to be looked at again."""
-    return await store_findings.next_check_at(tx)
 
 
 async def live_verifications_of(tx: Tx, organisation_id: UUID) -> list[Verification]:

@@ -24,6 +24,8 @@ from almoner.giving.gift_aid.claims.domain import (
     GiftAidClaim,
     GiftAidClaimError,
 )
+from almoner.giving.gift_aid.claims.store import newest_adjustments as newest_adjustments
+from almoner.giving.gift_aid.claims.store import newest_claims as newest_claims
 from almoner.giving.gift_aid.declarations.domain import CURRENCY, Declaration, is_eligible
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -39,16 +41,6 @@ async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
     if (found := await store.find(tx, claim_id)) is None:
         raise NotFound
     return found
-
-
-async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> list[GiftAidClaim]:
-    """The newest claims, of one charity or of all."""
-    return await store.newest_claims(tx, organisation_id, limit)
-
-
-async def newest_adjustments(tx: Tx, organisation_id: UUID | None, limit: int) -> list[Adjustment]:
-    """The newest adjustments, of one charity or of all."""
-    return await store.newest_adjustments(tx, organisation_id, limit)
 
 
 async def draft_claim(

@@ -1,6 +1,5 @@
 """What can be done with gift aid declarations, and which one covers a gift."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -10,6 +9,8 @@ from almoner.giving.checkout.sessions import service as sessions
 from almoner.giving.checkout.users import service as users
 from almoner.giving.gift_aid.declarations import claimable, domain, store
 from almoner.giving.gift_aid.declarations.domain import Declaration, DeclarationError, Declarer
+from almoner.giving.gift_aid.declarations.store import delete_unused as delete_unused
+from almoner.giving.gift_aid.declarations.store import find_with_shared_lock as find_with_shared_lock
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -65,11 +66,6 @@ async def _user_with_session(tx: Tx, partner: Partner, user_id: str | None) -> U
     return found if found and await sessions.has_open(tx, partner, found) else None
 
 
-async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
-    """One declaration of the partner. Nobody cancels it until the transaction ends: a new gift may bear it."""
-    return await store.find_with_shared_lock(tx, partner, declaration_id)
-
-
 async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
     """The newest declaration of a user that is not cancelled. Raises NotFound."""
     await users.get(tx, partner, user_id)
@@ -119,11 +115,6 @@ async def find_for_restored_donation(
     if known is not None and known.user_id is None and known.deleted_at is None:
         return await declare_for_donation(tx, partner, known.declarer, made, None)
     return await find_covering(tx, partner, user_id, made)
-
-
-async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
-    """Forget who declared for gifts that never came, where no gift is left that needs it (V6)."""
-    await store.delete_unused(tx, declaration_ids)
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:

@@ -26,6 +26,9 @@ from almoner.validation.applications.configurations.domain import (
     ConfigurationChanged,
     PartnerField,
 )
+from almoner.validation.applications.configurations.store import find as find
+from almoner.validation.applications.configurations.store import find_default as find_default
+from almoner.validation.applications.configurations.store import list_all as list_all
 
 Scope = Partner | AllPartners
 
@@ -109,20 +112,10 @@ async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
     return found
 
 
-async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | None:
-    """One configuration; None where there is none."""
-    return await store.find(tx, scope, configuration_id)
-
-
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
     """Those of these that there are, by id."""
     found = await store.find_many(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}
-
-
-async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
-    """The partner's default; None for a partner that has no configuration."""
-    return await store.find_default(tx, partner)
 
 
 async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | None) -> Configuration | None:
@@ -130,11 +123,6 @@ async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | Non
     return (
         await store.find_default(tx, partner) if configuration_id is None else await get(tx, partner, configuration_id)
     )
-
-
-async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
-    """All of the partner, oldest first."""
-    return await store.list_all(tx, partner)
 
 
 async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:

@@ -13,7 +13,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -28,6 +28,14 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.applications.documents import domain, store
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
+from almoner.validation.applications.documents.store import list_least_recently_verified as list_least_recently_verified
+from almoner.validation.applications.documents.store import list_referenced_blob_keys as list_referenced_blob_keys
+from almoner.validation.applications.documents.store import lock_due_for_retention as lock_due_for_retention
+from almoner.validation.applications.documents.store import mark_blob_removed as mark_blob_removed
+from almoner.validation.applications.documents.store import next_retention_check_at as next_retention_check_at
+from almoner.validation.applications.documents.store import record_blob_purged as record_blob_purged
+from almoner.validation.applications.documents.store import record_blob_trashed as record_blob_trashed
+from almoner.validation.applications.documents.store import record_verification_results as record_verification_results
 
 TYPE: Final = "validationrequestdocument"
 
@@ -103,16 +111,6 @@ async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Doc
     return document
 
 
-async def next_retention_check_at(tx: Tx) -> datetime | None:
-    """When it is to be looked first for how long a document is kept."""
-    return await store.next_retention_check_at(tx)
-
-
-async def lock_due_for_retention(tx: Tx, limit: int) -> list[Document]:
-    """Documents of which it is to be looked now, held until the transaction ends."""
-    return await store.lock_due_for_retention(tx, limit)
-
-
 async def schedule_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) -> None:
     """Keep documents, and look again then."""
     await store.set_next_retention_checks(tx, moments)
@@ -169,36 +167,6 @@ async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
         return None
     unwanted = document.deleted_at is not None or document.scan_status == "rejected"
     return document.storage_key if unwanted else None
-
-
-async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
-    """Record that the bytes are gone."""
-    await store.mark_blob_removed(tx, document_id)
-
-
-async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the storage's keys that belong to a document."""
-    return await store.list_referenced_blob_keys(tx, keys)
-
-
-async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
-    """Record that a blob which no document has goes into the trash."""
-    await store.record_blob_trashed(tx, key, day)
-
-
-async def record_blob_purged(tx: Tx, key: str) -> None:
-    """Record that a blob lies in the trash no more."""
-    await store.record_blob_purged(tx, key)
-
-
-async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
-    """Documents whose bytes were read longest ago."""
-    return await store.list_least_recently_verified(tx, limit)
-
-
-async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
-    """Record which documents have the bytes that they were stored with."""
-    await store.record_verification_results(tx, found)
 
 
 def _file_name(given: str) -> str | None:

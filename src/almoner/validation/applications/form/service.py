@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -23,6 +23,7 @@ from almoner.validation.applications.configurations import service as configurat
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form import drafts, store
 from almoner.validation.applications.form.drafts import Draft, Handover, Problems, UnlistedNonprofit
+from almoner.validation.applications.form.store import next_expiry_at as next_expiry_at
 from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import service as submission_documents
@@ -185,11 +186,6 @@ async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
     unused = await store.list_expired_invites(tx, limit)
     await submission_documents.delete_by_invites(tx, unused)
     return len(unused) + await store.delete_expired_drafts(tx, limit)
-
-
-async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When something is to be forgotten next."""
-    return await store.next_expiry_at(tx)
 
 
 async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:

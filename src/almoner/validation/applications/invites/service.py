@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -11,13 +10,14 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
-from almoner.platform.http.paging import Page
 from almoner.platform.http.texts import ANY_PORT
 from almoner.platform.outbound import addresses
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.invites import domain, schemas, store
 from almoner.validation.applications.invites.domain import Invite, InviteInvalidState, InviteNotFound
 from almoner.validation.applications.invites.schemas import ValidationInviteOut
+from almoner.validation.applications.invites.store import list_page as list_page
+from almoner.validation.applications.invites.store import next_expiry_at as next_expiry_at
 
 Scope = Partner | AllPartners
 
@@ -89,11 +89,6 @@ def build_api_record(tx: Tx, invite: Invite) -> ValidationInviteOut:
     return schemas.invite_out(tx, invite)
 
 
-async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite], int]:
-    """One page and the exact total."""
-    return await store.list_page(tx, partner, page_)
-
-
 async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
     """One invite of the partner's, None where there is none."""
     return await store.find(tx, partner, invite_id)
@@ -132,8 +127,3 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
     if expired:
         await outbox.emit_events(tx, domain.EXPIRED, [(one.partner_id, schemas.invite_out(tx, one)) for one in expired])
     return len(expired)
-
-
-async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next open invite expires."""
-    return await store.next_expiry_at(tx)

@@ -19,6 +19,7 @@ from almoner.validation.applications.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
 from almoner.validation.applications.submission_documents.store import SubmissionDocumentRecord
+from almoner.validation.applications.submission_documents.store import find_submission_id as find_submission_id
 from almoner.validation.requests import service as validation_requests
 
 TYPE: Final = "validationsubmissiondocument"
@@ -110,11 +111,6 @@ async def assign_to_submission(
     await _attach(tx, partner, checked, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
     return [text for text in named if text not in known]
-
-
-async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
-    """The submission that a file was handed in with; None where there is none, or not yet."""
-    return await store.find_submission_id(tx, document_id)
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:

@@ -55,6 +55,7 @@ from almoner.validation.applications.submissions.requirements import (
 from almoner.validation.applications.submissions.requirements import requirements_of as requirements_of
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionOut
 from almoner.validation.applications.submissions.start_checks import CheckSubject
+from almoner.validation.applications.submissions.store import email_corrected_at as email_corrected_at
 from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.requests import domain as validation_requests_domain
 from almoner.validation.requests import service as validation_requests
@@ -366,11 +367,6 @@ async def correct_registry_number(
     Raises NotFound, InvalidState, and what ``requests.correct`` raises.
     """
     return await corrections.correct_registry_number(tx, scope, submission_id, registry_name, number)
-
-
-async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
-    """When its applicant's address was corrected last: what was mailed before went to somebody else."""
-    return await store.email_corrected_at(tx, submission_id)
 
 
 async def enqueue_evaluations(tx: Tx, submission_ids: list[UUID]) -> None:

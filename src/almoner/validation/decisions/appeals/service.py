@@ -20,6 +20,7 @@ from almoner.validation.applications.submissions.domain import AppealStatus, Inv
 from almoner.validation.decisions.appeals import domain, schemas, store
 from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChanged, Appellant
 from almoner.validation.decisions.appeals.schemas import AppealOut
+from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import Decision, ReviewNotOpen, ReviewSubject
 from almoner.validation.ongoing.eligibility import service as eligibility
@@ -81,11 +82,6 @@ async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
 def build_api_record(tx: Tx, appeal: Appeal) -> AppealOut:
     """The appeal as partners see it."""
     return schemas.appeal_out(tx, appeal)
-
-
-async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | None:
-    """The newest appeal of a submission; None where nobody appealed."""
-    return await store.find_latest(tx, scope, submission_id)
 
 
 def review_subject_of(appeal: Appeal) -> ReviewSubject:

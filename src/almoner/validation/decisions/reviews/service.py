@@ -25,7 +25,6 @@ from almoner.validation.decisions.reviews.domain import (
     Decision,
     DecisionNotReopenable,
     EvidenceNotShown,
-    Filters,
     Kind,
     RecordedDecision,
     Review,
@@ -38,6 +37,7 @@ from almoner.validation.decisions.reviews.domain import (
     UnknownReasonCode,
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
+from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 
 KINDS: Final[Sequence[Kind]] = get_args(Kind)
 
@@ -78,11 +78,6 @@ async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
 async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
     """All that was asked and decided about it."""
     return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
-
-
-async def list_open_reviews(tx: Tx, filters: Filters, limit: int) -> list[Review]:
-    """What waits for somebody, oldest first."""
-    return await store.list_open_reviews(tx, filters, limit)
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:

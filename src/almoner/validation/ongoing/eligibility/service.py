@@ -37,7 +37,6 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilityResults,
     EligibilityStatus,
     EligibilitySubscription,
-    Filters,
     InvalidState,
     Occasion,
     Sort,
@@ -48,6 +47,8 @@ from almoner.validation.ongoing.eligibility.schemas import (
 )
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsOut as EligibilityResultsOut
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionOut
+from almoner.validation.ongoing.eligibility.store import list_page as list_page
+from almoner.validation.ongoing.eligibility.store_evidence import list_evaluations as list_evaluations
 from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as TEST_VALUES
 from almoner.validation.requests import service as validation_requests
 
@@ -167,21 +168,9 @@ def build_api_record(tx: Tx, subscription: EligibilitySubscription) -> Eligibili
     return schemas.subscription_out(tx, subscription)
 
 
-async def list_page(
-    tx: Tx, partner: Partner, page_: Page, filters: Filters, sort: Sort
-) -> tuple[list[EligibilitySubscription], int]:
-    """One page and the exact total."""
-    return await store.list_page(tx, partner, page_, filters, sort)
-
-
 def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Position:
     """Where a subscription stands in a list that is sorted so."""
     return store.cursor_position_of(subscription, sort)
-
-
-async def list_evaluations(tx: Tx, subscription_id: UUID) -> list[EligibilityEvaluation]:
-    """The evidence: what each decision rested on, oldest first."""
-    return await store_evidence.list_evaluations(tx, subscription_id)
 
 
 async def list_history(
