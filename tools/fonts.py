@@ -1,7 +1,8 @@
 """Cut the fonts of PDF documents from their originals: only what documents need, without hints for small screens.
 
-Run once when a font changes: `uv run --with fonttools python -m tools.fonts FOLDER`, where FOLDER holds the unpacked
-packages that `src/almoner/platform/pages/fonts/README.md` names. Writes the fonts and `characters.txt` beside them.
+Run once when a font changes: `uv run --with fonttools python -m tools.fonts [--scripts] FOLDER`, where FOLDER holds the
+unpacked packages that `README.md` in `src/almoner/platform/pages/fonts` and, for `--scripts`, in `script_fonts` names.
+Writes the fonts and `characters.txt` beside them.
 """
 
 import sys
@@ -10,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fontTools import subset
+from fontTools.ttLib import TTCollection, TTFont
 
+SCRIPT_FONTS = Path(__file__).parents[1] / "src" / "almoner" / "platform" / "pages" / "script_fonts"
 FONTS = Path(__file__).parents[1] / "src" / "almoner" / "platform" / "pages" / "fonts"
 REGULAR, SEMIBOLD = "400Regular", "600SemiBold"
 FEATURES = "calt ccmp curs fina init isol kern liga lnum locl mark medi mkmk rlig rclt tnum".split()
@@ -23,6 +26,16 @@ WESTERN = (  # Latin, Greek and Cyrillic with their accents, and signs
 ARABIC = (*LATIN, (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F), (0x2066, 0x2069))
 HEBREW = (*LATIN, (0x590, 0x5FF), (0x20AA, 0x20AA), (0xFB1D, 0xFB4F))
 
+HAN = {"SC": ("gb2312", "gbk"), "TC": ("cp950",), "KR": ("cp949",)}
+"""Whose characters each has: GB 2312, and of GBK what Big5 has not; Big5; KS X 1001 with all syllables of Hangul."""
+SCRIPTS = (
+    "Adlam Armenian Balinese Batak Bengali Buginese CanadianAboriginal Chakma Cham Cherokee Coptic Devanagari Ethiopic "
+    "Georgian Gujarati Gurmukhi HanifiRohingya Javanese Kannada Khmer Lao Lisu Malayalam MeeteiMayek Mongolian Myanmar "
+    "NKo NewTaiLue OlChiki Oriya Osage Sinhala Sundanese SylotiNagri Syriac TaiLe TaiTham Tamil Telugu Thaana Thai "
+    "Tifinagh Vai Yi"
+).split()
+"""Scripts of living languages (Unicode Standard Annex 31, tables 5 and 7)."""
+
 
 def spread(ranges: Iterable[tuple[int, int]]) -> set[int]:
     """Every code point of some ranges."""
@@ -31,12 +44,17 @@ def spread(ranges: Iterable[tuple[int, int]]) -> set[int]:
 
 def japanese() -> set[int]:
     """JIS X 0208 with the characters that names need beside it (code page 932), kana included."""
-    return {code for code in range(0x3000, 0x10000) if not 0xD800 <= code < 0xF900 and _in_932(chr(code))}
+    return encodable("cp932")
 
 
-def _in_932(character: str) -> bool:
+def encodable(codec: str) -> set[int]:
+    """The East Asian characters of a standard."""
+    return {code for code in range(0x2E80, 0x10000) if not 0xD800 <= code < 0xF900 and _encodes(chr(code), codec)}
+
+
+def _encodes(character: str, codec: str) -> bool:
     try:
-        character.encode("cp932")
+        character.encode(codec)
     except UnicodeEncodeError:
         return False
     return True
@@ -67,6 +85,39 @@ def ranges(codes: Iterable[int]) -> Iterator[str]:
         run.append(code)
 
 
+def cut_script(font: TTFont, name: str, wanted: set[int]) -> str:
+    """Write a font of one script into a folder of its own, with all of its shaping; its line of ``characters.txt``."""
+    options = subset.Options()
+    options.hinting = False
+    options.layout_features = ["*"]
+    options.notdef_outline = True
+    cutter = subset.Subsetter(options)
+    cutter.populate(unicodes=wanted or set(font.getBestCmap()))
+    cutter.subset(font)
+    suffix = "otf" if "CFF " in font else "ttf"
+    (SCRIPT_FONTS / name).mkdir(parents=True, exist_ok=True)
+    subset.save_font(font, str(SCRIPT_FONTS / name / f"{name}-Regular.{suffix}"), options)
+    family = font["name"].getBestFamilyName()
+    return f"{family}\t{name}\t{' '.join(ranges(font.getBestCmap()))}"
+
+
+def main_scripts(folder: Path) -> None:
+    """Cut the fonts of the scripts that names can have beside the expected ones."""
+    [collection] = folder.rglob("NotoSansCJK-Regular.ttc")
+    lines = []
+    for key, (codec, *wider) in HAN.items():
+        wanted = encodable(codec).union(*(encodable(one) - encodable("cp950") for one in wider))
+        faces = TTCollection(str(collection)).fonts
+        font = next(one for one in faces if one["name"].getBestFamilyName() == f"Noto Sans CJK {key}")
+        lines.append(cut_script(font, f"NotoSansCJK{key}", wanted))
+    for script in SCRIPTS:
+        [original] = folder.rglob(f"NotoSans{script}-Regular.ttf")
+        lines.append(cut_script(TTFont(str(original)), f"NotoSans{script}", set()))
+    [original] = folder.rglob("NotoSerifTibetan-Regular.ttf")
+    lines.append(cut_script(TTFont(str(original)), "NotoSerifTibetan", set()))
+    (SCRIPT_FONTS / "characters.txt").write_text("\n".join(lines) + "\n")
+
+
 def main(folder: Path) -> None:
     """Cut every font, and list what they show together."""
     shown: set[int] = set()
@@ -84,4 +135,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if sys.argv[1] == "--scripts":
+        main_scripts(Path(sys.argv[2]))
+    else:
+        main(Path(sys.argv[1]))

@@ -259,17 +259,62 @@ async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("张伟", "ZhangWei"),
-        ("김민준", "GimMinJun"),
-        ("ราม", "ram"),
+        ("张伟", "张伟"),
+        ("김민준", "김민준"),
+        ("ราม", "ราม"),
+        ("\U0002b74e", "[U+2B74E]"),
         ("Zoe\u0308", "Zoë"),
         ("A\nB\tC\x00", "A B C"),
         ("葛\U000e0100城", "葛城"),
-        ("Zo\u00eb \U0001f600", "Zo\u00eb :grinning:"),
+        ("Zo\u00eb \U0001f600", "Zo\u00eb [U+1F600]"),
     ],
 )
-def test_what_no_font_shows_is_written_in_plain_letters(name: str, shown: str) -> None:
+def test_what_no_font_shows_is_written_by_its_number(name: str, shown: str) -> None:
     assert pdf.to_printable(name).strip() == shown
+
+
+SCRIPTS = {
+    "Simplified": ("张伟", "NotoSansCJKsc"),
+    "Traditional": ("黃韋呈 妤婕", "NotoSansCJKtc"),
+    "Hangul": ("김민준", "NotoSansCJKkr"),
+    "Thai": ("สมชาย ใจดี", "NotoSansThai"),
+    "Georgian": ("გიორგი ბერიძე", "NotoSansGeorgian"),
+    "Armenian": ("Արմեն Պետրոսյան", "NotoSansArmenian"),
+    "Devanagari": ("प्रिया शर्मा", "NotoSansDevanagari"),
+    "Tamil": ("சுந்தர்", "NotoSansTamil"),
+    "Bengali": ("রবীন্দ্রনাথ", "NotoSansBengali"),
+    "Ethiopic": ("አበበ ቢቂላ", "NotoSansEthiopic"),
+    "Khmer": ("ហ៊ុន", "NotoSansKhmer"),
+    "Myanmar": ("အောင်ဆန်း", "NotoSansMyanmar"),
+    "Tibetan": ("བསྟན་འཛིན", "NotoSerifTibetan"),
+}
+REORDERED = {"Devanagari", "Tamil", "Bengali", "Khmer", "Myanmar", "Tibetan"}
+"""Scripts whose signs stand in another order than they are spoken in: what a reader extracts has all of them."""
+
+
+@pytest.mark.parametrize(("script", "name", "font"), [(script, *given) for script, given in SCRIPTS.items()])
+async def test_names_of_other_scripts_stand_as_they_were_written(script: str, name: str, font: str) -> None:
+    document = await read(replace(RECEIPT, first_name=name, last_name="", organisation=name))
+    assert any(used.startswith(font) for used in fonts(document)), fonts(document).keys()
+    shown = text(document)
+    assert "[U+" not in shown
+    if script not in REORDERED:
+        assert name in shown
+
+
+def test_the_fonts_are_smaller_than_25_megabytes_together() -> None:
+    folders = (pdf.FONTS, pdf.FONTS.with_name("script_fonts"))
+    assert sum(file.stat().st_size for folder in folders for file in folder.rglob("*") if file.is_file()) < 25_000_000
+
+
+def test_every_standard_character_has_a_font() -> None:
+    for codec in ("gb2312", "gbk", "cp950", "cp949", "shift_jis"):
+        for code in range(0x3400, 0xD7A4):
+            try:
+                chr(code).encode(codec)
+            except UnicodeEncodeError:
+                continue
+            assert pdf.to_printable(chr(code)) == chr(code), (codec, hex(code))
 
 
 async def test_every_character_that_we_say_is_shown_has_a_glyph() -> None:
@@ -292,7 +337,7 @@ async def test_no_name_stops_a_receipt(seed: int, figures: Figures) -> None:
         name = "".join(chr(chance.choice(marks if chance.random() < 0.4 else covered)) for _ in range(30))
         assert await papers().render(replace(RECEIPT, language=language, first_name=name, organisation=name))
     unshown = replace(RECEIPT, language="ja", organisation="\u06d7\u300e\u0330救援")
-    assert "\u300e救援" in text(await read(unshown))
+    assert "\u300e[U+0330]救援" in text(await read(unshown))
 
 
 async def test_long_names_go_over_several_lines_and_pages() -> None:

@@ -1,8 +1,8 @@
 """PDF documents by typst: tagged (PDF/UA-1), archival (PDF/A-3a), and the same bytes from the same facts.
 
-A document shows the fonts of this package alone, never those of the machine; what they cannot show is written in plain
-letters, since both standards forbid a character without a glyph. The template is told of that in
-``facts.is_transliterated``.
+A document shows the fonts of this package alone, never those of the machine. What no font has is written by its
+number in Unicode, such as ``[U+1F600]``: both standards forbid a character without a glyph, and a name must not become
+another one. The template is told of that in ``facts.rewritten``, and of its fonts in ``sys.inputs.fonts``.
 """
 
 import asyncio
@@ -13,14 +13,21 @@ from datetime import datetime
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from anyascii import anyascii
 
+from almoner.platform.pages import script_fonts
 from almoner.platform.waiting import WaitingLine
 
+if TYPE_CHECKING:
+    import typst
+
 FONTS: Final = Path(__file__).parent / "fonts"
+FAMILIES: Final = ("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans JP")
+"""The fonts of every document; those of other scripts are read when a document needs them."""
+_SELECTORS: Final = frozenset((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+"""They choose among the forms of a sign and are none."""
 
 _MAX_WAITING: Final = 100
 _MAX_WAIT_SECONDS: Final = 30.0
@@ -41,10 +48,10 @@ class PdfRenderer:
         """``template``: a typst file that reads ``sys.inputs.facts`` and ``sys.inputs.links``, both JSON."""
         import typst  # on first use: 7 MB
 
-        self._unprintable = typst.TypstError
+        self._typst = typst
+        self._root = template.parent
         self._template = template.read_bytes()
-        fonts = typst.Fonts(include_system_fonts=False, include_embedded_fonts=True, font_paths=[FONTS])
-        self._compiler = typst.Compiler(root=template.parent, font_paths=fonts, ignore_system_fonts=True)
+        self._compiler = self._compiler_with(())
         self._line = WaitingLine(
             1, most=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
         )  # the compiler refuses a second caller
@@ -58,18 +65,35 @@ class PdfRenderer:
             return await asyncio.to_thread(self._print, facts, links, at)
 
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
+        texts = list(_iter_texts(facts))
+        more = script_fonts.fonts_for(_uncovered(texts), "".join(texts), str(facts.get("lang", "")))
+        # Of an expected language, the font that draws its Han characters is the one of the package.
+        families = (*FAMILIES, *more) if facts.get("lang") == "ja" else (*FAMILIES[:3], *more, *FAMILIES[3:])
+        compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
         try:
-            shown = {**facts, "rewritten": any(is_transliterated(text) for text in _iter_texts(facts))}
-            return self._compiled(_map_texts(shown, to_printable), links, at)
-        except self._unprintable:
+            shown = {**facts, "rewritten": any(map(is_rewritten, texts))}
+            return self._compiled(compiler, families, _map_texts(shown, to_printable), links, at)
+        except self._typst.TypstError:
             # Marks on a letter of another script: no one font has both.
-            return self._compiled(_map_texts({**facts, "rewritten": True}, _without_marks), links, at)
+            rewritten = _map_texts({**facts, "rewritten": True}, _with_numbered_marks)
+            return self._compiled(compiler, families, rewritten, links, at)
 
-    def _compiled(self, facts: object, links: Mapping[str, str], at: datetime) -> bytes:
-        made = self._compiler.compile(
+    def _compiler_with(self, folders: tuple[Path, ...]) -> "typst.Compiler":
+        fonts = self._typst.Fonts(include_system_fonts=False, include_embedded_fonts=True, font_paths=[FONTS, *folders])
+        return self._typst.Compiler(root=self._root, font_paths=fonts, ignore_system_fonts=True)
+
+    def _compiled(
+        self,
+        compiler: "typst.Compiler",
+        families: Sequence[str],
+        facts: object,
+        links: Mapping[str, str],
+        at: datetime,
+    ) -> bytes:
+        made = compiler.compile(
             self._template,
             format="pdf",
-            sys_inputs={"facts": _json(facts), "links": _json(links)},
+            sys_inputs={"facts": _json(facts), "links": _json(links), "fonts": _json(families)},
             pdf_standards=["a-3a", "ua-1"],
             timestamp=int(at.timestamp()),
         )
@@ -94,17 +118,24 @@ def to_printable(text: str) -> str:
     return _LONG.sub("\\g<0>\u200b", shown)
 
 
-def is_transliterated(text: str) -> bool:
-    """Whether a reader is shown other letters than were written."""
-    return any(
-        ord(one) not in _font_characters() and not one.isspace() and one.isprintable()
-        for one in unicodedata.normalize("NFC", text)
+def is_rewritten(text: str) -> bool:
+    """Whether a reader is shown the numbers of characters that no font has."""
+    return any(_printable_character(one).startswith("[U+") for one in unicodedata.normalize("NFC", text))
+
+
+def _with_numbered_marks(text: str) -> str:
+    return to_printable(
+        "".join(
+            _number_of(one) if unicodedata.category(one) in ("Mn", "Me", "Cf") and ord(one) not in _SELECTORS else one
+            for one in unicodedata.normalize("NFC", text)
+        )
     )
 
 
-def _without_marks(text: str) -> str:
-    composed = unicodedata.normalize("NFC", text)
-    return to_printable("".join(one for one in composed if unicodedata.category(one) not in ("Mn", "Me", "Cf")))
+def _uncovered(texts: Sequence[str]) -> set[int]:
+    """What the fonts of every document do not have."""
+    codes = {ord(one) for text in texts for one in unicodedata.normalize("NFC", text)}
+    return codes - _font_characters() - _SELECTORS
 
 
 def _map_texts(value: object, change: Callable[[str], str]) -> object:
@@ -130,11 +161,18 @@ def _iter_texts(value: object) -> Iterator[str]:
 
 
 def _printable_character(character: str) -> str:
-    if ord(character) in _font_characters():
+    code = ord(character)
+    if code in _font_characters():
         return character
-    if character.isspace() or not character.isprintable():
+    if code in _SELECTORS:
+        return ""
+    if character.isspace() or unicodedata.category(character) in ("Cc", "Cf", "Cs"):
         return " "
-    return anyascii(character)
+    return character if script_fonts.has(code) else _number_of(character)
+
+
+def _number_of(character: str) -> str:
+    return f"[U+{ord(character):04X}]"
 
 
 @cache

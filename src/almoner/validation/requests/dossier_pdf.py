@@ -45,8 +45,8 @@ _OCCASIONS: Final = {
 }
 _NOTE_WITHHELD: Final = "The operator's note is kept by the service provider."
 _PLAIN: Final = (
-    "Names in scripts that this document cannot display are shown in Latin letters. The JSON version of this dossier "
-    "has the original names."
+    "Characters that this document cannot display are shown by their numbers in Unicode. The JSON version of this "
+    "dossier has the original names."
 )
 _NOT_SCREENED: Final = "The name cannot be compared reliably with watch lists: a person looks it up."
 _CHECKING: Final = (

@@ -1,0 +1,83 @@
+"""Fonts of the scripts that names can have beside the expected ones, one folder each, read when a document needs them.
+
+``characters.txt`` says what each shows: its family, its folder, and hexadecimal ranges (``tools/fonts.py``).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = Path(__file__).parent
+_SIMPLIFIED, _TRADITIONAL, _KOREAN = "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR"
+_HAN: Final = (_SIMPLIFIED, _TRADITIONAL, _KOREAN)
+_HANGUL: Final = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+
+
+@dataclass(frozen=True, slots=True)
+class _ScriptFont:
+    family: str
+    folder: Path
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def has(self, code: int) -> bool:
+        at = bisect_right(self.starts, code) - 1
+        return at >= 0 and code <= self.ends[at]
+
+
+def has(code: int) -> bool:
+    """Whether one of the fonts shows a character."""
+    return any(font.has(code) for font in _fonts().values())
+
+
+def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]:
+    """The families, best first, with their folders, that show these characters of a text, as far as any does."""
+    left, chosen = set(codes), dict[str, Path]()
+    if not left:
+        return chosen
+    for font in sorted(_fonts().values(), key=lambda font: _place(font.family, text, language)):
+        if found := {code for code in left if font.has(code)}:
+            chosen[font.family] = font.folder
+            left -= found
+    return chosen
+
+
+def _place(family: str, text: str, language: str) -> int:
+    """Han characters are drawn as where the text is from: by its Hangul, or by what only one of two standards has."""
+    if family not in _HAN:
+        return len(_HAN)
+    if _HANGUL.search(text):
+        order = (_KOREAN, _SIMPLIFIED, _TRADITIONAL)
+    elif language == "zh-Hant" or _only_in(text, "big5", "gb2312") > _only_in(text, "gb2312", "big5"):
+        order = (_TRADITIONAL, _SIMPLIFIED, _KOREAN)
+    else:
+        order = (_SIMPLIFIED, _TRADITIONAL, _KOREAN)
+    return order.index(family)
+
+
+def _only_in(text: str, one: str, other: str) -> int:
+    return sum(_encodes(character, one) and not _encodes(character, other) for character in set(text))
+
+
+def _encodes(character: str, codec: str) -> bool:
+    try:
+        character.encode(codec)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@cache
+def _fonts() -> dict[str, _ScriptFont]:
+    found = {}
+    for line in (_FOLDER / "characters.txt").read_text("ascii").splitlines():
+        family, folder, ranges = line.split("\t")
+        pairs = [part.partition("-") for part in ranges.split()]
+        starts = tuple(int(first, 16) for first, _, _ in pairs)
+        ends = tuple(int(last or first, 16) for first, _, last in pairs)
+        found[family] = _ScriptFont(family, _FOLDER / folder, starts, ends)
+    return found
