@@ -34,7 +34,7 @@ CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 ALL = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 SHAPE = Path(__file__).with_name("shape.js").read_text()
-HEAVIEST = 100_000
+HEAVIEST, MOST_REQUESTS = 60_000, 6
 MOST_MILLISECONDS = 60_000  # of waiting for a page: a busy machine needs more than a person
 expect.set_options(timeout=MOST_MILLISECONDS)
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
@@ -164,19 +164,22 @@ async def findings(page: Page) -> list[str]:
 async def shortcomings(page: Page) -> list[str]:
     """What is wrong with the page for anybody: what axe finds, and whether it is too wide or heavy, or asks others."""
     found = await findings(page)
-    wide, weight, hosts = await page.evaluate(
+    wide, weight, requests, hosts = await page.evaluate(
         """() => {
             const root = document.documentElement;
             const got = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
             const weight = got.reduce((sum, one) => sum + one.encodedBodySize, 0);
             const hosts = got.map(one => new URL(one.name).host);
-            return [root.scrollWidth > root.clientWidth, weight, hosts.filter(host => host !== location.host)];
+            const asked = hosts.filter(host => host !== location.host);
+            return [root.scrollWidth > root.clientWidth, weight, got.length, asked];
         }"""
     )
     if wide:
         found.append("it scrolls sideways")
     if not 0 < weight < HEAVIEST:
         found.append(f"it weighs {weight} bytes, cached parts included")
+    if requests > MOST_REQUESTS:
+        found.append(f"it makes {requests} requests")
     return found + [f"it asks {host}" for host in hosts]
 
 

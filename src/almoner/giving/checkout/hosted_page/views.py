@@ -98,7 +98,7 @@ class Views:
             amounts=amounts,
             benefits=giving.session.benefits,
             totals={minor: tariff.gross_up(Money(minor, amounts.currency)).minor for minor in amounts.suggested},
-            wide=max(map(len, shown)) > _WIDE,
+            wide=max(sum(one.isprintable() or one.isspace() for one in text) for text in shown) > _WIDE,
             typed=typed,
             names=_names(typed, language),
             problems=_in_order(problems, language),
