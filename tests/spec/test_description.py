@@ -106,7 +106,7 @@ KEYWORDS = frozenset(
     """
     $ref type properties required items enum const default description examples format pattern minLength maxLength
     minimum maximum minItems maxItems anyOf oneOf allOf additionalProperties maxProperties contentMediaType
-    x-id-type x-such-as-id-of x-extensible-enum
+    x-id-type x-such-as-id-of x-extensible-enum discriminator
     """.split()
 )
 

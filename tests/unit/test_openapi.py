@@ -358,11 +358,16 @@ def test_a_webhook_carries_the_record_of_its_event() -> None:
     made = DESCRIBED["webhooks"]["user.made"]["post"]
     assert made["operationId"] == "onUserMade"
     assert made["summary"] == "Sent when a user is made"
-    data = made["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]["properties"]
-    assert data["eventData"] == {"$ref": "#/components/schemas/UserOut"}
-    assert data["eventType"] == {"const": "user.made"}
-    other = DESCRIBED["webhooks"]["cat.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert other["properties"]["data"]["properties"]["eventData"] == {"type": "object"}
+    data = made["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]
+    assert data == {"$ref": "#/components/schemas/UserMadeEvent"}
+    schemas = DESCRIBED["components"]["schemas"]
+    event, own = schemas["UserMadeEvent"]["allOf"]
+    assert event == {"$ref": "#/components/schemas/Event"}
+    assert own["properties"]["eventData"] == {"$ref": "#/components/schemas/UserOut"}
+    assert own["properties"]["eventType"] == {"const": "user.made"}
+    assert schemas["CatMadeEvent"]["allOf"][1]["properties"]["eventData"] == {"type": "object"}
+    assert schemas["Event"]["discriminator"]["propertyName"] == "eventType"
+    assert schemas["Event"]["discriminator"]["mapping"]["user.made"] == "#/components/schemas/UserMadeEvent"
 
 
 def test_the_description_is_the_same_every_time() -> None:

@@ -84,12 +84,16 @@ def build_description(
     out_schemas, outs = _out_schemas(endpoints)
     in_schemas, ins = _in_schemas(endpoints)
     schemas = _with_ids({**out_schemas, **in_schemas, "Error": response_schemas.ERROR}, ids)
+    records = {record.object_name: ref for record, ref in reversed(outs.items())}
+    events = list(events)
+    schemas |= response_schemas.event_schemas(events, records, ids)
+    for record in [one for one in outs if one.object_name == "event"]:  # listed ones are the same as delivered ones
+        outs[record] = f"{_SCHEMAS}{response_schemas.EVENT}"
     known = _Components(schemas, outs, ins, ids, ExampleBuilder(schemas))
     links = operation_links.find_links(endpoints)
     paths: Schema = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
-    records = {record.object_name: ref for record, ref in reversed(outs.items())}
     made: Schema = {
         "openapi": "3.1.0",
         "info": {
@@ -101,9 +105,7 @@ def build_description(
         "servers": [{"url": server}],
         "tags": [{"name": tag} for tag in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": dict(sorted(paths.items())),
-        "webhooks": {
-            event.name: response_schemas.webhook_schema(event, records, ids, known.examples) for event in events
-        },
+        "webhooks": {one.name: response_schemas.webhook_schema(one, known.examples) for one in events},
         "components": {
             "responses": response_schemas.shared_error_responses(
                 problem for endpoint in endpoints for problem in problems_of(endpoint)

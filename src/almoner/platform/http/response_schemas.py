@@ -14,6 +14,7 @@ from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PageQuery, ResponseRecord
 
+_SCHEMAS: Final = "#/components/schemas/"
 ERROR: Final[Schema] = {
     "type": "object",
     "description": "What every answer but a success holds.",
@@ -173,30 +174,75 @@ def _error_response(problems: Sequence[type[Problem]]) -> Schema:
     }
 
 
-def webhook_schema(event: EventType, records: Mapping[str, str], ids: Ids, examples: ExampleBuilder) -> Schema:
-    """What a receiver is sent. ``records``: ``object`` name to the reference of its schema."""
-    ref = records.get(event.record)
-    record: Schema = {"$ref": ref} if ref else {"type": "object"}
-    data: Schema = {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "pattern": ids.pattern("event"), "examples": [ids.example("event")]},
-            "createdAt": {"type": "string", "format": "date-time", "examples": [conventions.MOMENT]},
-            "eventType": {"const": event.name},
-            "eventData": record,
+EVENT: Final = "Event"
+"""The schema of every event; ``eventType`` tells which of the others an event is."""
+
+
+def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:
+    """One schema of all events, and one of each type. ``records``: ``object`` name to the reference of its schema."""
+    properties: Schema = {
+        "id": {"type": "string", "pattern": ids.pattern("event"), "examples": [ids.example("event")]},
+        "sequence": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Its number, without gaps for each partner. Listed events have it; deliveries do not.",
         },
-        "required": ["id", "createdAt", "eventType", "eventData"],
+        "createdAt": {"type": "string", "format": "date-time", "examples": [conventions.MOMENT]},
+        "eventType": {"type": "string"},
+        "eventData": {
+            "type": "object",
+            "description": "The record as its GET showed it when the event happened; it never changes.",
+        },
     }
+    made: Schema = {
+        EVENT: {
+            "description": "An event. Its `eventType` says what `eventData` is; clients must accept types that they do "
+            "not know.",
+            "type": "object",
+            "properties": properties,
+            "required": ["id", "createdAt", "eventType", "eventData"],
+            "discriminator": {
+                "propertyName": "eventType",
+                "mapping": {event.name: f"{_SCHEMAS}{_event_schema_name(event)}" for event in events},
+            },
+        }
+    }
+    for event in events:
+        ref = records.get(event.record)
+        own: Schema = {
+            "eventType": {"const": event.name},
+            "eventData": {"$ref": ref} if ref else {"type": "object"},
+        }
+        made[_event_schema_name(event)] = {
+            "description": f"Sent when {event.when}.",
+            "allOf": [
+                {"$ref": f"{_SCHEMAS}{EVENT}"},
+                {"type": "object", "properties": own, "required": ["eventType", "eventData"]},
+            ],
+        }
+    return made
+
+
+def _event_schema_name(event: EventType) -> str:
+    return f"{_pascal(event)}{EVENT}"
+
+
+def _pascal(event: EventType) -> str:
+    return "".join(word.capitalize() for word in event.name.replace("_", ".").split("."))
+
+
+def webhook_schema(event: EventType, examples: ExampleBuilder) -> Schema:
+    """What a receiver is sent."""
+    data: Schema = {"$ref": f"{_SCHEMAS}{_event_schema_name(event)}"}
     schema: Schema = {
         "type": "object",
         "properties": {"object": {"const": "event"}, "data": data},
         "required": ["object", "data"],
     }
     content = {"schema": schema, "example": examples.response_example(schema)}
-    words = event.name.replace("_", ".").split(".")
     return {
         "post": {
-            "operationId": "on" + "".join(word.capitalize() for word in words),
+            "operationId": f"on{_pascal(event)}",
             "summary": f"Sent when {event.when}",
             "description": f"Sent when {event.when}. `eventData` is the record as its GET showed it at that moment.",
             "requestBody": {"required": True, "content": {"application/json": content}},
