@@ -22,6 +22,7 @@ from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Donee, Receipt
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
+from almoner.kit.public_links import PublicLinks
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment, Environment
 from almoner.platform.outbound.mail_rendering import MailRenderer
@@ -188,6 +189,19 @@ async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     assert await papers().render(receipt) == first
     mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
     assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "ja"])
+async def test_whose_service_it_is_stands_on_the_paper_with_its_notices(language: str) -> None:
+    public = PublicLinks("Bright Bank", privacy="https://b.example/privacy", terms="https://b.example/terms",
+                         contact="help@b.example")  # fmt: skip
+    deployment = replace(renderer().deployment, public_links=public)
+    made = await ReceiptDocuments(MailRenderer(deployment, receipts.MAILS)).render(replace(RECEIPT, language=language))
+    document = PdfReader(io.BytesIO(made))
+    assert "help@b.example" in text(document)
+    found = [note.get_object() for page in document.pages for note in page.get("/Annots", [])]
+    targets = {note["/A"]["/URI"] for note in found if "/A" in note}
+    assert {"https://b.example/privacy", "https://b.example/terms"} <= targets
 
 
 async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:

@@ -13,7 +13,7 @@ from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -64,7 +64,9 @@ class StatementDocuments:
     async def render(self, statement: DonorStatement) -> bytes:
         """The PDF."""
         language = self._pages.language(statement.opened_by.language)
-        return await _press().render(self._facts(statement, language), {}, statement.as_of)
+        public, links = public_notices(self._pages.deployment, language)
+        facts = {**self._facts(statement, language), "public": public}
+        return await _press().render(facts, links, statement.as_of)
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
         """What the template reads."""

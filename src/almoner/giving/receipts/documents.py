@@ -11,7 +11,7 @@ from almoner.kit import language as languages
 from almoner.platform.outbound.mail import Attachment, Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
-from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text
+from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
 from almoner.platform.pages.translations import Language
 
@@ -59,9 +59,9 @@ class ReceiptDocuments:
     async def render(self, receipt: Receipt) -> bytes:
         """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""
         language = self._pages.language(receipt.language)
-        return await _press().render(
-            self._facts(receipt, language), {"now": self.status_url(receipt)}, receipt.issued_at
-        )
+        public, links = public_notices(self._pages.deployment, language)
+        facts = {**self._facts(receipt, language), "public": public}
+        return await _press().render(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
     def status_url(self, receipt: Receipt) -> str:
         """The private address where the donor sees how far the gift is."""

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from almoner.platform.deployment import Deployment
 from almoner.platform.pages import script_fonts
+from almoner.platform.pages.translations import Language
 from almoner.platform.waiting import WaitingLine
 
 if TYPE_CHECKING:
@@ -99,6 +101,15 @@ class PdfRenderer:
         )
         assert isinstance(made, bytes), "a PDF without an output file is one piece of bytes"
         return made.replace(_SUSPECTS, b" " * len(_SUSPECTS))
+
+
+def public_notices(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:
+    """Contact and notices of the deployment: facts, and the links that they name by key."""
+    public, rtl = deployment.public_links, language.direction == "rtl"
+    contact = language.text("page.contact", email=public.contact) if public.contact else None
+    notices = [{"label": language.text(key), "link": key} for key, _ in public.notices]
+    name = directional_text(public.name, rtl=rtl) if public.name else None
+    return {"name": name, "contact": contact, "notices": notices}, dict(public.notices)
 
 
 def directional_text(text: str, *, rtl: bool) -> dict[str, object]:
