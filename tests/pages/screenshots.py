@@ -18,7 +18,9 @@ from almoner.platform.pages import rendering
 from tests.pages.accounts import AMINA, acme, sign_in
 from tests.pages.site import DECLINED, Site, open_browser, open_site
 from tests.support import cluster, database, people
+from tests.support.applications import ANSWERS, QUESTIONS, Form, configured, invited
 from tests.support.client import data
+from tests.support.hostile_pdfs import pdf
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 FONTS = Path(rendering.__file__).parent / "fonts"
@@ -34,7 +36,9 @@ async def main() -> None:
             await registers.load_samples(site.service.db, asyncio.Event())
             await flow(site)
             await others(site)
+            await gift_aid(site)
             await follow(site)
+            await application(site)
             await accounts(site)
 
 
@@ -93,6 +97,39 @@ async def others(site: Site) -> None:
     async with site.donor(**PHONE, color_scheme="dark") as page:
         await page.goto(f"{site.base_url}/give?token=cut-off")
         await shot(page, "unknown-link-phone-dark")
+
+
+async def gift_aid(site: Site) -> None:
+    """A gift in pounds for a charity of the British sample."""
+    found = data(await site.api.get("/v1/organisations", query="Cancer Lifeline", countryCode="GBR"))
+    given = {"organisationId": found[0]["id"], "language": "en", "currency": "GBP"}
+    async with site.donor(**DESKTOP) as page:
+        await page.goto(data(await site.api.post("/v1/donation-sessions", given))["url"])
+        await page.locator("#amount-2500").check()
+        await fill(page, {"first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"})
+        await page.locator("#gift_aid").check()
+        await shot(page, "gift-aid")
+
+
+async def application(site: Site) -> None:
+    """The last step of the hosted form, and where the application stands."""
+    made = await configured(site.api, name="Bright Bank grants", partnerFields=QUESTIONS)
+    invite = await invited(site.api, hostedConfigId=made["id"])
+    form = Form(site.service, invite)
+    await form.open()
+    await form.answer("/questions", ANSWERS)
+    await form.upload(pdf(), "application/pdf", name="Certificate of registration.pdf")
+    found = data(await site.api.get("/v1/organisations", query=CAUSE, countryCode="USA"))
+    await form.fill(found[0]["id"])
+    async with site.donor(**DESKTOP) as page:
+        await page.goto(invite["url"])
+        await page.goto(f"{site.base_url}{form.home}/review")
+        await shot(page, "application-review")
+        await page.locator("main .actions button").click()
+        await page.wait_for_url("**/application/**")
+        await site.service.drain()
+        await page.reload()
+        await shot(page, "application-status")
 
 
 async def follow(site: Site) -> None:

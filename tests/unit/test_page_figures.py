@@ -1,5 +1,9 @@
 """Amounts as people type and read them (H9)."""
 
+import re
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 from babel import Locale, numbers
 from hypothesis import given
@@ -177,3 +181,17 @@ def test_h9_a_sign_with_letters_keeps_its_direction_from_right_to_left(
     assert formats.format_money(2564, currency, locale).count(sign) == 1
     assert formats.format_money(2564, currency, locale).count(sign.strip("\u2066\u2069")) == 1
     assert figures.parse_amount(formats.format_money(2564, currency, locale), currency, locale) == 2564
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("UTC", "March 31, 2026 at 11:30 PM UTC"),
+        ("Europe/Berlin", "April 1, 2026 at 1:30 AM CEST"),
+        ("America/New_York", "March 31, 2026 at 7:30 PM EDT"),
+    ],
+)
+def test_h9_a_moment_is_shown_as_clocks_show_it_in_the_zone(zone: str, shown: str) -> None:
+    at = datetime(2026, 3, 31, 23, 30, tzinfo=UTC)
+    told = formats.format_moment(at, Locale.parse("en"), ZoneInfo(zone))
+    assert re.sub(r"[\u202f\xa0]", " ", told).replace(", 2026, ", ", 2026 at ") == shown

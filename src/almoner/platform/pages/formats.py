@@ -3,7 +3,7 @@
 import copy
 import re
 import unicodedata
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from typing import Final
 
@@ -61,12 +61,13 @@ def format_day(day: date, locale: Locale) -> str:
     return localise_digits(dates.format_date(day, "long", locale=locale), locale)
 
 
-def format_moment(at: datetime, locale: Locale) -> str:
-    """``21 November 2026, 09:30 UTC`` in the language."""
+def format_moment(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
+    """``21 November 2026, 09:30 UTC`` in the language, as clocks show it in the zone."""
+    local = at.astimezone(zone)
     date_and_time = str(locale.datetime_formats["long"]).format(
-        dates.format_time(at, "short", locale=locale), dates.format_date(at, "long", locale=locale)
+        dates.format_time(local.time(), "short", locale=locale), dates.format_date(local.date(), "long", locale=locale)
     )
-    return localise_digits(f"{date_and_time} UTC", locale)
+    return localise_digits(f"{date_and_time} {local.tzname()}", locale)
 
 
 def format_short_moment(at: datetime, locale: Locale) -> str:

@@ -149,7 +149,7 @@ class PageRenderer:
             "money": money,
             "called": lambda first, last: formats.greeting_name(first or "", last or "", locale),
             "day": lambda at: self.format_day(at, language),
-            "moment": lambda at: formats.format_moment(at, locale),
+            "moment": lambda at: formats.format_moment(at, locale, self.deployment.time_zone),
             "short_moment": lambda at: formats.format_short_moment(at, locale),
         }
 

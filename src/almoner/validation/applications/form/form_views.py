@@ -89,7 +89,9 @@ class FormViews:
         shown = _step_of(name)
         return {
             **view_models.branding_of(configuration, application.account),
-            "until": formats.format_moment(application.invite.expires_at, language.locale),
+            "until": formats.format_moment(
+                application.invite.expires_at, language.locale, self.pages.deployment.time_zone
+            ),
             "home": face.home,
             "csrf": face.csrf,
             "languages": view_models.language_choices(self.pages.catalogues.offered_languages),
