@@ -17,7 +17,7 @@ from typing import Final
 import psutil
 
 from almoner.adapters.watchlist_values import country_code_of
-from almoner.screening.matching.domain import EntryName, Party
+from almoner.screening.matching.domain import Party
 from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.matching.watchlist_matcher import match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
@@ -145,7 +145,7 @@ def aliases() -> list[str]:
     lines_out = ["| aliases | of | with the country | without |", "|---|---|---|---|"]
     groups: dict[str, list[tuple[bool, bool]]] = {}
     for row in rows:
-        entry = Compared("one", (EntryName(row["primary_name"]),), frozenset(("elsewhere",)))
+        entry = Compared("one", (row["primary_name"],), frozenset(("elsewhere",)))
         known = match_entry(prepare_subject([row["alias"]], ["elsewhere"]), entry).flagged
         unknown = match_entry(prepare_subject([row["alias"]]), entry).flagged
         groups.setdefault(row["alias_type"], []).append((known, unknown))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 
-from almoner.screening.matching.domain import EntryName, Party, PreparedEntry, PreparedSubject
+from almoner.screening.matching.domain import Party, PreparedEntry, PreparedSubject
 from almoner.screening.matching.index import MIN_LIKENESS, NameIndex
 from almoner.screening.matching.service import compare_names, prepare_name
 from almoner.screening.matching.watchlist_matcher import (
@@ -29,7 +29,7 @@ HOME = frozenset(("USA",))
 
 
 def entry(*named: str, weak: bool = False, countries: tuple[str, ...] = ()) -> PreparedEntry:
-    return PreparedEntry("1", tuple(EntryName(name, weak) for name in named), frozenset(countries))
+    return PreparedEntry("1", named, frozenset(countries), weak_names=named if weak else ())
 
 
 def test_a_telling_name_is_flagged_by_itself() -> None:
@@ -168,7 +168,7 @@ def test_the_index_finds_what_going_through_all_finds(listed: list[str], sought:
 
 def flags(asked: str, listed: str, *, person: bool = False) -> bool:
     """Whether a body of the US, or a person, is flagged by the bare name of an entry."""
-    matcher = WatchlistMatcher([PreparedEntry("1", (EntryName(listed),))], ["USA"], persons=person)
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=person)
     name = prepare_name(asked, person=person)
     return bool(matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, unplaced=person)))
 
@@ -231,5 +231,5 @@ def test_who_bears_a_name_that_is_no_word_is_flagged_by_it(asked: str, listed: s
 )
 def test_d13_legal_forms_are_known_cut_off_and_glued_on(asked: str, listed: str) -> None:
     assert compare_names(prepare_name(asked), prepare_name(listed)).score == 1.0
-    matcher = WatchlistMatcher([PreparedEntry("1", (EntryName(listed),), frozenset(("RUS",)))])
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,), frozenset(("RUS",)))])
     assert matcher.find_matches(prepare_subject([asked], ["RUS"]))

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from almoner.screening.matching.domain import EntryName, PreparedEntry
+from almoner.screening.matching.domain import PreparedEntry
 from almoner.screening.matching.service import WatchlistMatcher, compare_names, prepare_name, prepare_subject
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE
 
@@ -71,7 +71,7 @@ def test_one_word_in_common_is_not_enough(original: str, listed: str) -> None:
 def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
     """Lists in Latin letters by names in others, and lists in others by names in Latin letters."""
     pairs = [(latin, original) if turned else (original, latin) for original, latin in PERSONS]
-    entries = [PreparedEntry(str(number), (EntryName(listed),)) for number, (_, listed) in enumerate(pairs)]
+    entries = [PreparedEntry(str(number), (listed,)) for number, (_, listed) in enumerate(pairs)]
     matcher = WatchlistMatcher(entries)
     for number, (asked, listed) in enumerate(pairs):
         found = matcher.find_candidates(prepare_subject([asked]))
@@ -96,9 +96,7 @@ def _latin_list() -> WatchlistMatcher:
     """A list of names put together of listed words at random."""
     words = "haddad salim khatib omar rashid karim yusuf nasser hamid farid jamal aziz tariq latif munir bashir".split()
     given = random.Random(28)
-    return WatchlistMatcher(
-        PreparedEntry(str(number), (EntryName(" ".join(given.sample(words, 3))),)) for number in range(400)
-    )
+    return WatchlistMatcher(PreparedEntry(str(number), (" ".join(given.sample(words, 3)),)) for number in range(400))
 
 
 def test_whoever_shares_a_word_with_many_is_compared_with_few() -> None:

@@ -128,26 +128,22 @@ class PreparedName:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryName:
-    """A name on a list, as it is written. ``weak``: the list itself says that it is a poor one to search by."""
-
-    text: str
-    weak: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class PreparedEntry:
-    """Somebody on a list: ``countries`` and ``identifiers`` in the form in which subjects have them too.
+    """Somebody on a list: ``names`` as they are written.
+
+    ``countries`` and ``identifiers`` are in the form in which subjects have them, too.
 
     ``concerns``: countries that the entry is listed because of. They count where they agree, and against nobody.
+    ``weak_names``: those of which the list itself says that they are poor ones to search by.
     """
 
     id: str
-    names: tuple[EntryName, ...]
+    names: tuple[str, ...]
     countries: frozenset[str] = frozenset()
     identifiers: Collection[str] = ()
     addresses: tuple[Party, ...] = ()
     concerns: frozenset[str] = frozenset()
+    weak_names: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.domain import (
     EntryMatch,
-    EntryName,
     NameLikeness,
     Party,
     PreparedEntry,
@@ -229,16 +228,16 @@ def match_entry(
 
 
 def _best_match(
-    subject: PreparedSubject, entry: PreparedEntry, names: Iterable[EntryName], evidence: _Evidence
+    subject: PreparedSubject, entry: PreparedEntry, names: Iterable[str], evidence: _Evidence
 ) -> EntryMatch:
     best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
-    for entry_name in names:
-        listed = _prepare_listed(entry_name.text, subject.unplaced)
+    for text in names:
+        listed = _prepare_listed(text, subject.unplaced)
         for asked in subject.names:
             loose = evidence.strongly or not evidence.possible
             likeness = compare_names(asked, listed, loose=loose, persons=subject.unplaced)
             if likeness.score + _MOST_ADDED > best.score:
-                score, parts = _weigh(likeness, asked, listed, evidence, weak=entry_name.weak)
+                score, parts = _weigh(likeness, asked, listed, evidence, weak=text in entry.weak_names)
                 if score > best.score:
                     flagged = score >= FLAG_SCORE and not likeness.vetoes
                     best = EntryMatch(entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name)
@@ -257,7 +256,7 @@ def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[P
     Else that one stands for it: who is asked for in Latin letters is found by it, at a fraction of the cost.
     """
     for entry in entries:
-        names = [prepare_name(listed.text, person=person) for listed in entry.names]
+        names = [prepare_name(text, person=person) for text in entry.names]
         if any(name.sounds is None for name in names):
             names = [name if name.sounds is None else replace(name, sounds=None) for name in names]
         yield from names
@@ -280,7 +279,7 @@ class WatchlistMatcher:
 
     def _text_of(self, number: int) -> str:
         entry, place = self._place_of(number)
-        return self.entries[entry].names[place].text
+        return self.entries[entry].names[place]
 
     def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
         """The numbers of entries that are worth a comparison, with those of their names that are."""

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import EntryMatch, Party, PreparedSubject
-from almoner.screening.matching.domain import EntryName as ComparedName
 from almoner.screening.matching.domain import PreparedEntry as Compared
 from almoner.screening.screenings import programmes
 from almoner.screening.screenings.domain import HOME_COUNTRIES, Hit, MatchSide, SubjectDetails
@@ -36,11 +35,15 @@ class IndexedEntry:
     """One entry as it is compared."""
 
     list: str
-    key: str
     kind: Kind
     category: Category
     since: UUID
     compared: Compared
+
+    @property
+    def key(self) -> str:
+        """By what the list knows it."""
+        return self.compared.id.partition("/")[2]
 
 
 def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
@@ -48,11 +51,9 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
     listed = entry.listed
     if listed.kind in ("vessel", "aircraft"):
         return None
-    names = (
-        ComparedName(name.text, name.kind == "weak_alias")
-        for name in listed.names
-        if matching.prepare_name(name.text).words
-    )
+    named = [name for name in listed.names if matching.prepare_name(name.text).words]
+    strong = {name.text for name in named if name.kind != "weak_alias"}
+    names = dict.fromkeys(name.text for name in named)
     compared = Compared(
         _entry_id(entry.list, listed.key),
         tuple(names),
@@ -60,10 +61,9 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
         tuple(dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers)))),
         tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
         _interned_value(programmes.countries_of_programmes(listed.programmes)) if listed.kind != "person" else _NONE,
+        tuple(name for name in names if name not in strong),
     )
-    return IndexedEntry(
-        intern(entry.list), listed.key, listed.kind, entry.category, _interned_value(entry.since), compared
-    )
+    return IndexedEntry(intern(entry.list), listed.kind, entry.category, _interned_value(entry.since), compared)
 
 
 def _entry_id(code: str, key: str) -> str:
@@ -171,7 +171,7 @@ class ScreeningIndex:
         whole = prepare_subject(asked)
         found = matching.match_entry(whole, one.compared, home=HOME_COUNTRIES)
         if not found.parts and whole.names and one.compared.names:  # nothing agrees
-            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0].text)
+            found = replace(found, asked=whole.names[0].name, listed=one.compared.names[0])
         return self._hit(found)
 
     def _hit(self, found: EntryMatch) -> Hit:
