@@ -1,12 +1,18 @@
-"""Blobs in a folder or an object store, by obstore: the local disk, S3 and what speaks its language."""
+"""Blobs in a folder or an object store, by obstore: the local disk, S3 and what speaks its language.
 
+obstore tries again for three minutes, and an answer may come a byte a minute. Here every call, every part and every
+piece has its time, and only so many wait: a store that hangs costs the callers that need it seconds, and nobody else
+anything.
+"""
+
+import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -19,50 +25,63 @@ from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 _PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
 _PIECE: Final = 64 * 1024
+_PATIENCE_SECONDS: Final = 15.0
+_MOST_WAITING: Final = 64
 MARKS_PREFIX: Final = "marks"
 _TRASH: Final = "trash"
 _BLOB: Final = re.compile(r"(?:.*/)?([0-9a-z]{2})/(\1[0-9a-z]+)")
+_Piece = TypeVar("_Piece")
 _TRASHED: Final = re.compile(rf"(?:.*/)?{_TRASH}/(\d{{4}}-\d\d-\d\d)/([0-9a-z]+)")
 
 
 class ObjectStorage:
     """A storage over obstore. A blob lies under the first two characters of its key, so that no folder grows large."""
 
-    def __init__(self, store: ObjectStore, folder: Path | None = None) -> None:
-        """``folder``: where a store on this machine's disk has its files."""
+    def __init__(
+        self,
+        store: ObjectStore,
+        folder: Path | None = None,
+        *,
+        patience: float = _PATIENCE_SECONDS,
+        most_waiting: int = _MOST_WAITING,
+    ) -> None:
+        """``folder``: where a store on this machine's disk has its files. ``patience``: seconds for each answer."""
         self._store = store
         self._folder = folder
+        self._patience = patience
+        self._most_waiting = most_waiting
+        self._waiting = 0
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
         """Store a new blob, whole or not at all."""
-        with _translate_errors():
-            await obstore.put_async(self._store, _path(key), content, chunk_size=_PART, max_concurrency=1)
+        async with self._call() as limit:
+            parts = self._within_limit(content, limit)
+            await obstore.put_async(self._store, _path(key), parts, chunk_size=_PART, max_concurrency=1)
             if self._folder is not None:
                 file = self._folder / _path(key)
                 await run_in_detached_thread(lambda: _flush_to_disk(file))
 
     async def get(self, key: str) -> AsyncIterator[bytes]:
         """Its bytes, piece by piece."""
-        with _translate_errors(key):
+        async with self._call(key):
             found = await obstore.get_async(self._store, _path(key))
-            async for piece in found.stream(min_chunk_size=_PIECE):
-                yield bytes(piece)
+        async for piece in self._each(found.stream(min_chunk_size=_PIECE), key):
+            yield bytes(piece)
 
     async def remove(self, key: str) -> None:
         """Remove it; one that is not there is removed."""
         try:
-            with _translate_errors(key):
+            async with self._call(key):
                 await obstore.delete_async(self._store, _path(key))
         except BlobMissing:
             return
 
     async def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """Every blob, in no order."""
-        with _translate_errors():
-            async for batch in obstore.list(self._store):
-                for found in batch:
-                    if blob := _BLOB.fullmatch(found["path"]):
-                        yield ListedBlob(blob[2], found["last_modified"])
+        async for batch in self._each(obstore.list(self._store)):
+            for found in batch:
+                if blob := _BLOB.fullmatch(found["path"]):
+                    yield ListedBlob(blob[2], found["last_modified"])
 
     async def move_to_trash(self, key: str, day: date) -> None:
         """Put a blob into the trash; one that is not there stays away."""
@@ -71,11 +90,10 @@ class ObjectStorage:
 
     async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """What lies in the trash, in no order."""
-        with _translate_errors():
-            async for batch in obstore.list(self._store, prefix=_TRASH):
-                for found in batch:
-                    if blob := _TRASHED.fullmatch(found["path"]):
-                        yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
+        async for batch in self._each(obstore.list(self._store, prefix=_TRASH)):
+            for found in batch:
+                if blob := _TRASHED.fullmatch(found["path"]):
+                    yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
 
     async def restore(self, found: TrashedBlob) -> None:
         """Take a blob out of the trash. Raises BlobMissing."""
@@ -83,13 +101,14 @@ class ObjectStorage:
 
     async def purge_trashed(self, found: TrashedBlob) -> None:
         """Remove a blob that lies in the trash; one that is not there is removed."""
-        with suppress(BlobMissing), _translate_errors(found.key):
-            await obstore.delete_async(self._store, _trash_path(found))
+        with suppress(BlobMissing):
+            async with self._call(found.key):
+                await obstore.delete_async(self._store, _trash_path(found))
 
     async def read_mark(self, name: str) -> bytes | None:
         """What a deployment says under its name; None: nothing."""
         try:
-            with _translate_errors(name):
+            async with self._call(name):
                 found = await obstore.get_async(self._store, f"{MARKS_PREFIX}/{name}")
                 return bytes(await found.bytes_async())
         except BlobMissing:
@@ -97,19 +116,18 @@ class ObjectStorage:
 
     async def write_mark(self, name: str, content: bytes) -> None:
         """Say it, in place of what was said before."""
-        with _translate_errors():
+        async with self._call():
             await obstore.put_async(self._store, f"{MARKS_PREFIX}/{name}", content)
 
     async def list_marks(self) -> list[str]:
         """Under which names something is said."""
-        with _translate_errors():
-            batches = [batch async for batch in obstore.list(self._store, prefix=MARKS_PREFIX)]
-            return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
+        batches = [batch async for batch in self._each(obstore.list(self._store, prefix=MARKS_PREFIX))]
+        return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
     async def check(self) -> None:
         """Write, read and remove a probe file. Raises StorageUnavailable, or the store's own error."""
         path = f"check/{uuid4()}"
-        with _translate_errors():
+        async with self._call():
             await obstore.put_async(self._store, path, b"almoner check")
             found = await obstore.get_async(self._store, path)
             content = bytes(await found.bytes_async())
@@ -119,9 +137,38 @@ class ObjectStorage:
 
     async def _move(self, key: str, source: str, target: str) -> None:
         """Copied before it is removed: nothing is lost between the two."""
-        with _translate_errors(key):
+        async with self._call(key):
             await obstore.copy_async(self._store, source, target)
             await obstore.delete_async(self._store, source)
+
+    @asynccontextmanager
+    async def _call(self, key: str = "") -> AsyncIterator[asyncio.Timeout]:
+        """Around what the store is waited for; its time. Raises BlobMissing, StorageUnavailable."""
+        if self._waiting >= self._most_waiting:
+            raise StorageUnavailable
+        self._waiting += 1
+        try:
+            with _translate_errors(key):
+                async with asyncio.timeout(self._patience) as limit:
+                    yield limit
+        finally:
+            self._waiting -= 1
+
+    async def _within_limit(self, content: AsyncIterator[bytes], limit: asyncio.Timeout) -> AsyncIterator[bytes]:
+        """The parts of what is stored: the store has its time for each anew."""
+        async for piece in content:
+            limit.reschedule(asyncio.get_running_loop().time() + self._patience)
+            yield piece
+
+    async def _each(self, stream: AsyncIterator[_Piece], key: str = "") -> AsyncIterator[_Piece]:
+        """What the store sends, piece by piece. Nothing is counted while it is passed on, however slowly."""
+        while True:
+            async with self._call(key):
+                try:
+                    piece = await anext(stream)
+                except StopAsyncIteration:
+                    return
+            yield piece
 
 
 def open_storage(url: str | None, folder: Path, endpoint: str | None = None) -> ObjectStorage:
