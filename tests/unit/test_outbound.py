@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import socket
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -139,6 +140,29 @@ async def test_w11_a_resolver_that_flips_its_answers_reaches_nothing() -> None:
                 await client.post(f"https://partner.example:{sink.port}/hooks", b"x", {}, owner="p")
         await client.close()
     assert (asked, sink.connections) == (25, 0)
+
+
+async def test_names_whose_servers_never_answer_hold_up_nobody_else() -> None:
+    asked: Counter[str] = Counter()
+
+    async def lookup(host: str, _port: int) -> Sequence[str]:
+        asked[host.partition(".")[0].rstrip("0123456789")] += 1
+        if host.startswith("dead"):
+            await asyncio.Event().wait()  # as the system's own lookup, which nobody can end
+        return ["192.0.2.1"]  # not public: refused as soon as it is known
+
+    client = OutboundClient(AddressPolicy(), lookup=lookup, limits=CallLimits(0.2, 0.2))
+    dead = [client.post(f"https://dead{n}.example/hooks", b"x", {}, owner="hostile") for n in range(300)]
+    calls = [asyncio.create_task(call) for call in dead]
+    await asyncio.sleep(0)
+    for number in range(50):
+        with pytest.raises(outbound.TargetRefused):
+            await client.post(f"https://fine{number}.example/hooks", b"x", {}, owner=f"partner {number}")
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {outbound.CallTimedOut}
+    assert asked["fine"] == 50
+    assert asked["dead"] <= 8, "those of one owner alone wait for each other"
+    await client.close()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1"])

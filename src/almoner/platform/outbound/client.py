@@ -10,7 +10,6 @@ import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
+from almoner.platform.jobs.sidecar import run_in_detached_thread
 from almoner.platform.outbound import addresses, failure_texts
 from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, OutboundTarget
 
@@ -34,7 +34,9 @@ MAX_BODY_BYTES: Final = 16_384
 # Shorter than what receivers commonly keep open (5 s), so that a kept connection is rarely found closed.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _MAX_IDLE_POOLS: Final = 256
-_RESOLVER_THREADS: Final = 32
+_LOOKUPS: Final = 128
+_LOOKUPS_OF_OWNER: Final = 8
+"""Names looked up at once, in all and for one owner: those whose name servers never answer take no thread of others."""
 
 Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -49,7 +51,8 @@ class CallLimits:
 
 LIMITS: Final = CallLimits(connect=3.0, total=15.0)  # settled 7
 STREAM_SILENCE_SECONDS: Final = 60.0
-"""A file may take as long as it takes, while it keeps coming."""
+STREAM_RATE: Final = 1000
+"""A file may take as long as it takes, while it keeps coming, at so many bytes a second."""
 _STREAM_CHUNK: Final = 1 << 18
 
 
@@ -158,8 +161,10 @@ class _Handler(ResponseHandler):
 class _Resolver(AbstractResolver):
     """Names to addresses, all of which must be allowed."""
 
-    def __init__(self, lookup: Lookup, *, loopback: bool) -> None:
+    def __init__(self, lookup: Lookup, slots: asyncio.Semaphore, *, loopback: bool) -> None:
         self._lookup = lookup
+        self._slots = slots
+        self._own_slots = asyncio.Semaphore(_LOOKUPS_OF_OWNER)
         self._loopback = loopback
 
     async def resolve(
@@ -168,7 +173,10 @@ class _Resolver(AbstractResolver):
         port: int = 0,
         family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - both families, always
     ) -> list[ResolveResult]:
-        found = ("127.0.0.1", "::1") if self._loopback else await self._lookup(host, port)
+        found: Sequence[str] = ("127.0.0.1", "::1")
+        if not self._loopback:
+            async with self._own_slots, self._slots:  # aiohttp waits here also when the call's time is up
+                found = await self._lookup(host, port)
         for address in found:
             _ensure_allowed(address, loopback=self._loopback)
         return [
@@ -190,9 +198,9 @@ class _Resolver(AbstractResolver):
 class _Connector(aiohttp.TCPConnector):
     """Makes sockets to allowed addresses only."""
 
-    def __init__(self, lookup: Lookup, tls: ssl.SSLContext, *, loopback: bool) -> None:
+    def __init__(self, lookup: Lookup, slots: asyncio.Semaphore, tls: ssl.SSLContext, *, loopback: bool) -> None:
         super().__init__(
-            resolver=_Resolver(lookup, loopback=loopback),
+            resolver=_Resolver(lookup, slots, loopback=loopback),
             socket_factory=partial(_socket, loopback=loopback),
             ssl=tls,
             limit=0,
@@ -253,8 +261,8 @@ class OutboundClient:
         self._limits = limits
         self._identity = identity or DeploymentIdentity()
         self._listeners = listeners
-        self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="resolve")
-        self._lookup = lookup or self._system_lookup
+        self._lookup = lookup or _system_lookup
+        self._lookup_slots = asyncio.Semaphore(_LOOKUPS)
         self._tls = tls or _system_tls()
         self._pools: OrderedDict[tuple[str, bool], _Pool] = OrderedDict()
 
@@ -317,13 +325,12 @@ class OutboundClient:
         for pool in self._pools.values():
             await pool.session.close()
         self._pools.clear()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _pool(self, owner: str, *, loopback: bool) -> _Pool:
         key = (owner, loopback)
         pool = self._pools.get(key)
         if pool is None:
-            connector = _Connector(self._lookup, self._tls, loopback=loopback)
+            connector = _Connector(self._lookup, self._lookup_slots, self._tls, loopback=loopback)
             session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -346,12 +353,11 @@ class OutboundClient:
         if idle is not None:
             await self._pools.pop(idle).session.close()
 
-    async def _system_lookup(self, host: str, port: int) -> Sequence[str]:
-        """Ask the system, in threads of our own: slow name servers of some endpoints must not hold up anything else."""
-        found = await asyncio.get_running_loop().run_in_executor(
-            self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        )
-        return [str(where[0]) for *_, where in found]
+
+async def _system_lookup(host: str, port: int) -> Sequence[str]:
+    """Ask the system, in a thread that nobody waits for: name servers may take a minute to say nothing."""
+    found = await run_in_detached_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    return [str(where[0]) for *_, where in found]
 
 
 async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call: _Call) -> OutboundResponse:
@@ -385,8 +391,14 @@ async def _send(
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    received, since = 0, monotonic()
     with _raise_outbound_failure():
         async for chunk in response.content.iter_chunked(_STREAM_CHUNK):
+            received += len(chunk)
+            if monotonic() - since >= STREAM_SILENCE_SECONDS:
+                if received < STREAM_RATE * STREAM_SILENCE_SECONDS:
+                    raise TimeoutError
+                received, since = 0, monotonic()
             yield chunk
 
 
