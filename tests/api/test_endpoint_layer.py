@@ -1,6 +1,7 @@
 """The declared-endpoint layer by itself: small routes over the real database and guard."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from typing import Annotated, Any
@@ -8,7 +9,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from almoner.access.guard import KeyGuard, RateLimits
 from almoner.kit import errors
@@ -192,6 +193,29 @@ async def test_a_page_without_a_connection_is_503(service: support.Service) -> N
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
     assert answer.headers["retry-after"] == "2"
     assert b"ConnectionUnavailable" in service.lines[-1], "the line of the request says why"
+
+
+async def test_a_long_answer_goes_out_as_its_client_reads_it(service: support.Service) -> None:
+    """In pieces: what nobody reads is not copied for each connection that asked for it."""
+    body, sent = os.urandom(300_000), list[Message]()
+
+    async def page(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body[:200_000], "more_body": True})
+        await send({"type": "http.response.body", "body": body[200_000:]})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    edge = EdgeMiddleware(page, service.services.telemetry, service.clock, https_only=False)
+    await edge({"type": "http", "method": "GET", "path": "/", "headers": [], "scheme": "http"}, receive, send)
+    pieces = sent[1:]
+    assert b"".join(piece["body"] for piece in pieces) == body
+    assert max(len(piece["body"]) for piece in pieces) <= 32 * 1024
+    assert [piece.get("more_body", False) for piece in pieces] == [True] * (len(pieces) - 1) + [False]
 
 
 async def test_header_query_and_body_problems_come_together(tea: Client) -> None:

@@ -167,6 +167,6 @@ async def test_closing_waits_for_those_in_use_and_turns_others_away(connections:
     end.set()
     assert await working == 1
     for other in others:
-        await connections.discard(other)
+        connections.discard(other)
     async with asyncio.timeout(10):
         await closing

@@ -1,8 +1,12 @@
 """A statement that takes too long is ended at the server: who waits is told so, and nothing is half done."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from datetime import datetime
+from time import monotonic
 
 import asyncpg
 import msgspec
@@ -10,7 +14,8 @@ import pytest
 
 from almoner import app
 from almoner.platform.database import transactions
-from almoner.platform.database.transactions import Database, StatementTimeout, Tx, statement_timeout
+from almoner.platform.database.deadlines import StatementTimeout
+from almoner.platform.database.transactions import Database, Tx, statement_timeout
 from almoner.platform.jobs.background_tasks import JobContext, Schedule
 from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result, enqueue_jobs
 from almoner.platform.jobs.runner import JobRunner
@@ -100,6 +105,51 @@ async def test_a_long_statement_is_ended_at_the_server(
     assert await _backend(limited) == backend, "the same connection goes on"
 
 
+@contextmanager
+def standing_still(backend: int) -> Iterator[None]:
+    """A backend that does nothing, as when its machine or disk hangs."""
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(backend, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("mode", ["read", "single", "write", "around"])
+async def test_nobody_waits_for_a_server_that_stands_still(limited: Database, mode: transactions.Mode) -> None:
+    backend = await _backend(limited)
+
+    async def ask() -> None:
+        async with limited.open(mode) as tx:
+            await tx.fetch("select 1")
+
+    with standing_still(backend):
+        began = monotonic()
+        with pytest.raises(StatementTimeout):
+            await ask()
+        assert monotonic() - began < 2
+    assert await _backend(limited) == backend, "the same connection goes on, without what was begun"
+    await ask()
+
+
+async def test_nor_for_its_commit_or_rollback(limited: Database) -> None:
+    async def leave(failure: Exception | None) -> None:
+        async with limited.write() as tx:
+            await tx.fetch("select 1")
+            stack.enter_context(standing_still(backend))
+            if failure is not None:
+                raise failure
+
+    backend = await _backend(limited)
+    for failure in (None, RuntimeError("refused")):
+        with ExitStack() as stack:
+            began = monotonic()
+            with pytest.raises(StatementTimeout):
+                await leave(failure)
+            assert monotonic() - began < 2
+        assert await _backend(limited) == backend
+
+
 @pytest.mark.parametrize("cancelled_by", ["set local statement_timeout = '50ms'", "set local lock_timeout = '50ms'"])
 async def test_a_limit_of_the_server_is_told_as_ours_is(service: Service, cancelled_by: str) -> None:
     """An administrator may set one on the role of the service, which a pooler keeps, too."""
@@ -122,6 +172,29 @@ async def test_a_copy_has_its_time_too(service: Service, limited: Database) -> N
     async with locked(service.database, "job"):
         with pytest.raises(StatementTimeout):
             await copy()
+
+
+async def test_rows_of_a_copy_may_come_from_statements_of_their_own(service: Service) -> None:
+    async def rows(tx: Tx) -> AsyncIterator[tuple[str]]:
+        for name in ("copied.one", "copied.two"):
+            yield (await tx.fetchval("select $1::text", name),)
+
+    async def copy() -> None:
+        async with service.db.write() as tx, service.db.read() as reading:
+            await tx.copy_records("schedule", ["name"], rows(reading))
+            assert await tx.fetchval("select count(*) from schedule where name like 'copied.%'") == 2
+            raise LookupError
+
+    with statement_timeout(5), pytest.raises(LookupError):
+        await copy()
+
+
+async def test_who_is_stopped_meanwhile_is_not_told_of_time(limited: Database) -> None:
+    task = asyncio.create_task(pause(limited))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_what_was_written_before_is_undone(service: Service, limited: Database) -> None:

@@ -12,7 +12,7 @@ from ipaddress import ip_network
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from almoner.cli.connection_limits import ConnectionLimits, OpenConnections
+from almoner.cli.connection_limits import REST_SECONDS, ConnectionLimits, OpenConnections
 from almoner.cli.serve import serve_application
 from tests.support.eventually import eventually
 
@@ -120,8 +120,9 @@ async def test_trailers_and_extensions_of_chunks_are_no_way_around_it() -> None:
     async with _serving() as server:
         for behind in (b"0\r\nX-Trailer: ", b"5;extension="):
             client = await server.connect()
-            client[1].write(CHUNKED + b"5\r\nabcde\r\n" + behind + b"a" * 3 * LIMITS.head_bytes)
-            assert await _closed(client)
+            client[1].write(CHUNKED + b"5\r\nabcde\r\n" + behind)
+            head, _ = await _refused(client, b"a" * LIMITS.head_bytes, 3)
+            assert head.startswith(b"HTTP/1.1 431 ")
 
 
 async def test_many_small_chunks_are_a_body() -> None:
@@ -167,6 +168,12 @@ async def test_what_is_no_http_is_answered_in_the_shape_of_errors() -> None:
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
         b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n",
+        CHUNKED + b"-3\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"f" * 17 + b"\r\n",
+        CHUNKED + b"3\nabc\n0\n\n",
+        CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n",
+        CHUNKED + b"3\r\nabc\r\n0\r\nContent-Length: 5\r\n\r\n",
     ],
 )
 async def test_h9_what_rfc_9112_refuses_is_answered_400_and_closed(head: bytes) -> None:
@@ -215,6 +222,24 @@ async def test_a_head_that_does_not_come_in_time_is_waited_for_no_more(begun: by
             assert await _answered(used), "who has been answered may rest"
 
 
+async def test_who_was_answered_may_rest_for_75_seconds_and_not_between_the_parts_of_a_request() -> None:
+    async with _serving() as server:
+        resting, busy = await server.connect(), await server.connect()
+        assert await _answered(resting)
+        assert await _answered(busy)
+        server.pass_time(REST_SECONDS - 1)
+        assert await _answered(resting)
+        busy[1].write(POST + b"a" * 49_999)
+        assert await _answered(await server.connect())
+        server.pass_time(REST_SECONDS - 1)
+        assert server.connections.count == 3
+        busy[1].write(b"a")
+        assert (await busy[0].readuntil(b"done")).startswith(b"HTTP/1.1 200 ")
+        server.pass_time(REST_SECONDS + 1)
+        for client in (resting, busy):
+            assert await _closed(client)
+
+
 async def test_a_body_comes_at_a_least_rate() -> None:
     async with _serving() as server:
         slow, fast = await server.connect(), await server.connect()
@@ -257,6 +282,24 @@ async def test_one_address_takes_no_room_of_others_but_a_trusted_proxy_takes_all
             writer.write(POST)
         await eventually(lambda: server.connections.count == LIMITS.connections)
         assert await _closed(await server.connect("127.0.0.3"))
+
+
+async def test_slow_bodies_make_room_for_others_when_nothing_else_does() -> None:
+    async with _serving() as server:
+        slow = [await server.connect(f"127.0.0.{number}") for number in range(2, 2 + LIMITS.connections)]
+        for number, (_, writer) in enumerate(slow):
+            writer.write(POST + b"a" * (1_000 + 100 * number))
+        await eventually(lambda: server.connections.count == LIMITS.connections)
+        assert await _closed(await server.connect("127.0.0.1")), "too early to say who is slow"
+
+        async def newcomer() -> bool:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                return await _answered(await server.connect("127.0.0.1"))
+            return False
+
+        await eventually(newcomer)
+        assert await _closed(slow[0])
+        assert await _answered(slow[-1], b"a" * (50_000 - 1_000 - 100 * (len(slow) - 1)))
 
 
 async def test_connections_that_end_are_no_longer_counted() -> None:

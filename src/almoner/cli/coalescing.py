@@ -17,6 +17,7 @@ class JoinedTransport:
         self._transport = transport
         self._loop = loop
         self._held = b""
+        self.is_closing = transport.is_closing  # asked of every request
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -3,10 +3,11 @@
 import asyncio
 import re
 import resource
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from itertools import chain, islice
 from typing import Any, Final, Self
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -21,6 +22,10 @@ _MOST_CONNECTIONS: Final = 10_000
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]{0,5})?")
 _SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread
+_RATED_SECONDS: Final = 2.0  # of a body, before it counts as slow
+_MOST_COMPARED: Final = 500
+_UNREAD_BYTES: Final = 16 * 1024  # of an answer; the rest waits
+REST_SECONDS: Final = 75.0  # between an answer and the next request
 
 
 def head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
@@ -78,9 +83,10 @@ class OpenConnections:
         near = client_network(protocol.address)
         peer = self._peers.get(near, {})
         if len(peer) >= self.limits.per_address and not self._trusted(protocol.address):
-            room = self._make_room(peer)
+            room = self._end_idle(peer) or self._end_slowest(peer)
         elif self.count >= self.limits.connections:
-            room = any(self._make_room(peer) for peer in sorted(self._peers.values(), key=len, reverse=True))
+            peers = sorted(self._peers.values(), key=len, reverse=True)
+            room = any(map(self._end_idle, peers)) or self._end_slowest(chain.from_iterable(peers))
         else:
             room = True
         if room:
@@ -107,15 +113,26 @@ class OpenConnections:
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
             if protocol.is_overdue(now):
                 protocol.transport.abort()
+            elif protocol.has_rested(now):
+                protocol.transport.close()
 
-    def _make_room(self, peer: "dict[BoundedProtocol, None]") -> bool:
+    def _end_idle(self, peer: "dict[BoundedProtocol, None]") -> bool:
         """End the oldest connection that has not asked yet, else the oldest that waits for its next request."""
         resting = [protocol for protocol in peer if not protocol.is_busy]
         last = next((protocol for protocol in resting if protocol.is_awaiting_head), resting[0] if resting else None)
-        if last is None:
+        return self._end(last)
+
+    def _end_slowest(self, protocols: "Iterable[BoundedProtocol]") -> bool:
+        """End the connection whose body comes slowest, of as many as may be looked at for one that is new."""
+        looked_at = islice(protocols, _MOST_COMPARED)
+        rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_rate) is not None}
+        return self._end(min(rates, key=rates.__getitem__, default=None))
+
+    def _end(self, protocol: "BoundedProtocol | None") -> bool:
+        if protocol is None:
             return False
-        self.remove(last)
-        last.transport.abort()
+        self.remove(protocol)
+        protocol.transport.abort()
         return True
 
     def _trusted(self, address: str) -> bool:
@@ -139,6 +156,7 @@ class BoundedProtocol(JoiningProtocol):
         self._received = 0
         self._unread = (0, 0.0)
         self._violation: str | None = None
+        self._resting_since: float | None = None
         self.since: float | None = None
         self.has_asked = False
 
@@ -157,9 +175,17 @@ class BoundedProtocol(JoiningProtocol):
         """Whether a head has begun, or has never come."""
         return self.since is not None and not self._in_body
 
+    @property
+    def body_rate(self) -> float | None:
+        """Bytes a second of the body that is coming; None when there is none, or it is too early to say."""
+        if not self._in_body or self.since is None or (elapsed := self.loop.time() - self.since) < _RATED_SECONDS:
+            return None
+        return self._received / elapsed
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(_UNREAD_BYTES)
         self.since = self.loop.time()
         if not self._open.try_add(self):
             self._refused = True
@@ -173,16 +199,22 @@ class BoundedProtocol(JoiningProtocol):
     def data_received(self, data: bytes) -> None:
         """Read no more of a head, or of what is between the parts of a body, than may be."""
         if self.since is None:
-            self.since = self.loop.time()
+            self.since, self._resting_since = self.loop.time(), None
         self._received += len(data)
+        if self._aimless + len(data) < self._limits.head_bytes and not self._refused:
+            self._feed(data)  # nearly always
+            return
         while data and not self._refused and not self.transport.is_closing():
             room = self._limits.head_bytes - self._aimless
-            piece, data = data[:room], data[room:]
-            self._advanced = False
-            super().data_received(piece)
-            self._aimless = 0 if self._advanced else self._aimless + len(piece)
+            self._feed(data[:room])
+            data = data[room:]
             if self._aimless >= self._limits.head_bytes:
                 self._refuse(RequestHeadersTooLarge())
+
+    def _feed(self, data: bytes) -> None:
+        self._advanced = False
+        super().data_received(data)
+        self._aimless = 0 if self._advanced else self._aimless + len(data)
 
     def on_headers_complete(self) -> None:
         """A head has ended."""
@@ -190,6 +222,7 @@ class BoundedProtocol(JoiningProtocol):
         if self._violation is not None:
             raise ValueError(self._violation)  # which the parser passes on as an error of its own
         self._advanced = self._in_body = self.has_asked = True
+        self._resting_since = None
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -202,9 +235,24 @@ class BoundedProtocol(JoiningProtocol):
         self._advanced, self._in_body, self.since, self._received = True, False, None, 0
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """An answer has ended: as uvicorn does, but with one look at all connections in place of a timer for each."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._resting_since = self.loop.time()
+
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
         self._refuse(IncorrectParams(self._violation or msg))
+
+    def has_rested(self, now: float) -> bool:
+        """Whether no request has come for long since the last was answered."""
+        return self._resting_since is not None and now - self._resting_since >= REST_SECONDS
 
     def is_overdue(self, now: float) -> bool:
         """Whether the client takes too long: to say what it wants, to send it, or to read the answer."""
@@ -228,8 +276,11 @@ class BoundedProtocol(JoiningProtocol):
         """Answer and close; what still comes is dropped for a while, or the client would not get to read the answer."""
         self._refused, self._in_body, self.since = True, False, self.loop.time()
         if self.is_busy:
-            self.transport.abort()
-            return
+            if self.cycle.response_started or self.pipeline:
+                self.transport.abort()
+                return
+            self.cycle.disconnected = self.cycle.response_complete = True  # whoever waits for the rest of the body
+            self.cycle.message_event.set()
         request_id, body = new_request_id(), errors.body_of(problem)
         self.logger.warning("%s was answered %s", request_id, problem.code)
         headers = [

@@ -105,7 +105,6 @@ async def serve_application(
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=75,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     server = Server(config, connections)

@@ -7,6 +7,7 @@ for ever: who has none after five seconds is told so, while the caller still lis
 """
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import asyncpg
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     Held = asyncpg.pool.PoolConnectionProxy[Record]
 
 ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
+_CANCEL_SECONDS: Final = 10.0
+"""How long a server may take to end a statement; then the connection is dropped, and whoever it ran for is gone."""
 
 
 class ConnectionUnavailable(OSError):
@@ -32,6 +35,7 @@ class ConnectionPool:
         self._patience = patience
         self._places = Places(pool.get_max_size())
         self._idle: list[Held] = []
+        self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
 
     @property
@@ -76,10 +80,16 @@ class ConnectionPool:
         self._idle.append(connection)
         self._places.give_back(claimant)
 
-    async def discard(self, connection: "Held", claimant: Claimant | None = None) -> None:
-        """Something failed: the pool looks after it."""
+    def discard(self, connection: "Held", claimant: Claimant | None = None) -> None:
+        """Something failed: the pool looks after it, and nobody waits for a server that stands still."""
+        task = asyncio.create_task(self._discard(connection, claimant))
+        self._discarding.add(task)
+        task.add_done_callback(self._discarding.discard)
+
+    async def _discard(self, connection: "Held", claimant: Claimant | None) -> None:
         try:
-            await self._pool.release(connection)
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
+                await self._pool.release(connection, timeout=_CANCEL_SECONDS)
         finally:
             self._places.give_back(claimant)
 
@@ -89,6 +99,7 @@ class ConnectionPool:
         self._places.close()
         while self._idle:
             await self._pool.release(self._idle.pop())
+        await asyncio.gather(*self._discarding)
         await self._pool.close()
 
 
@@ -116,4 +127,4 @@ class BorrowedConnection:
         if failure is None and not self._connections.is_closing:
             self._connections.release(self._connection, self._claimant)
         else:
-            await self._connections.discard(self._connection, self._claimant)
+            self._connections.discard(self._connection, self._claimant)

@@ -11,16 +11,16 @@ from collections import deque
 from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 WAITING_PER_PLACE: Final = 100
 WAITING_PER_PLACE_WITH_MONEY: Final = 200
 
 
-@dataclass(slots=True)
-class Claimant:
-    """Whom a request is for. ``moves_money``: it is turned away last."""
+class Claimant(msgspec.Struct, frozen=True):
+    """Whom a request is for; two are made for each. ``moves_money``: it is turned away last."""
 
     key: Hashable
     moves_money: bool = False

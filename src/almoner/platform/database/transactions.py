@@ -4,7 +4,6 @@ A transaction is opened at the edge (``platform.http.service``, the worker, ``pl
 per request or job, and committed before the answer is sent (architecture 5).
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
@@ -21,6 +20,7 @@ from almoner.kit.ids import Ids, new_id
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, BorrowedConnection, ConnectionPool
+from almoner.platform.database.deadlines import StatementDeadlines, StatementTimeout
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.places import Places, claiming, current_claimant
 from almoner.platform.deployment import BaseUrls, Deployment
@@ -42,10 +42,6 @@ BACKGROUND_SECONDS: Final = 300.0
 _Seconds = float | None
 _Limit = _Seconds | Literal["default"]
 _limit: ContextVar[_Limit] = ContextVar("almoner_statement_limit", default="default")
-
-
-class StatementTimeout(TimeoutError):
-    """A statement took too long, and the server was asked to end it. What its transaction did is undone."""
 
 
 def begin_statement_timeout(seconds: _Seconds) -> "Token[_Limit]":
@@ -103,6 +99,7 @@ class Tx:
         "_after_commit",
         "_at_end",
         "_connection",
+        "_deadlines",
         "_deployment",
         "_seconds",
         "_statements",
@@ -116,9 +113,11 @@ class Tx:
         connection: "asyncpg.pool.PoolConnectionProxy[Record]",
         deployment: Deployment,
         mode: Mode,
+        deadlines: StatementDeadlines | None = None,
         seconds: _Seconds = None,
     ) -> None:
         self._connection = connection
+        self._deadlines = deadlines
         self._seconds = seconds
         self._deployment = deployment
         self._after_commit: list[Callable[[], None]] = []
@@ -160,36 +159,32 @@ class Tx:
     async def fetch(self, sql: str, *args: object) -> list[Record]:
         """All rows."""
         self._count()
-        return await _with_timeout(self._connection.fetch(sql, *args, timeout=self._seconds))
+        return await self.within_limit(self._connection.fetch(sql, *args))
 
     async def fetchrow(self, sql: str, *args: object) -> Record | None:
         """The first row or None."""
         self._count()
-        return await _with_timeout(self._connection.fetchrow(sql, *args, timeout=self._seconds))
+        return await self.within_limit(self._connection.fetchrow(sql, *args))
 
     async def fetchval(self, sql: str, *args: object) -> Any:
         """The first column of the first row or None."""
         self._count()
-        return await _with_timeout(self._connection.fetchval(sql, *args, timeout=self._seconds))
+        return await self.within_limit(self._connection.fetchval(sql, *args))
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement; the answer is PostgreSQL's command tag."""
         self._count()
-        return await _with_timeout(self._connection.execute(sql, *args, timeout=self._seconds))
+        return await self.within_limit(self._connection.execute(sql, *args))
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once for every row, in one round trip."""
         self._count()
-        await _with_timeout(self._connection.executemany(sql, rows, timeout=self._seconds))
+        await self.within_limit(self._connection.executemany(sql, rows))
 
     async def copy_records(self, table: str, columns: Sequence[str], rows: Any) -> str:
         """COPY rows (an iterable or asynchronous iterable of tuples) into a table."""
         self._count()
-        return await _with_timeout(self._copied(table, columns, rows))
-
-    async def _copied(self, table: str, columns: Sequence[str], rows: Any) -> str:
-        async with asyncio.timeout(self._seconds):  # asyncpg's own begins only once it knows the table
-            return await self._connection.copy_records_to_table(table, records=rows, columns=columns)
+        return await self.within_limit(self._connection.copy_records_to_table(table, records=rows, columns=columns))
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
@@ -197,7 +192,7 @@ class Tx:
         waiting, outside = len(self._after_commit), self._at_end
         self._at_end = {}
         try:
-            async with self._connection.transaction():
+            async with _Transaction(self, self._connection.transaction(), nested=True):
                 yield
                 await self.run_end_steps()
         except BaseException:
@@ -231,27 +226,46 @@ class Tx:
         if self.mode == "single" and self._statements > 1:
             raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
 
+    def within_limit(self, statement: Awaitable[_Item]) -> Awaitable[_Item]:
+        """The statement, which raises StatementTimeout once its time is up."""
+        if self._seconds is None or self._deadlines is None:
+            return statement
+        return self._deadlines.run(statement, self._seconds)
 
-async def _with_timeout(statement: Awaitable[_Item]) -> _Item:
-    """What the statement gives. Raises StatementTimeout when asyncpg's time for it is up."""
-    try:
-        return await statement
-    except TimeoutError as error:
-        raise StatementTimeout from error
+
+class _Transaction:
+    """BEGIN or SAVEPOINT, and what ends it, within the time of statements: a server may stand still there, too.
+
+    Once a statement's time was up, the connection is discarded, and whoever does so rolls back. A COMMIT whose time was
+    up may have happened: the caller repeats with its Idempotency-Key, as after a lost answer.
+    """
+
+    __slots__ = ("_nested", "_transaction", "_tx")
+
+    def __init__(self, tx: Tx, transaction: "asyncpg.transaction.Transaction", *, nested: bool = False) -> None:
+        self._tx = tx
+        self._transaction = transaction
+        self._nested = nested
+
+    async def __aenter__(self) -> None:
+        await self._tx.within_limit(self._transaction.__aenter__())
+
+    async def __aexit__(self, kind: type[BaseException] | None, *more: object) -> None:
+        if self._nested or kind is None or not issubclass(kind, StatementTimeout):
+            await self._tx.within_limit(self._transaction.__aexit__(kind, *more))
 
 
 class _Reading:
     """``Database.read``, on every GET: a class costs a third of what a generator does."""
 
-    __slots__ = ("_deployment", "_seconds", "_taken")
+    __slots__ = ("_database", "_taken")
 
-    def __init__(self, taken: BorrowedConnection, deployment: Deployment, seconds: _Seconds) -> None:
+    def __init__(self, database: "Database", taken: BorrowedConnection) -> None:
+        self._database = database
         self._taken = taken
-        self._deployment = deployment
-        self._seconds = seconds
 
     async def __aenter__(self) -> Tx:
-        return Tx(await self._taken.__aenter__(), self._deployment, "read", self._seconds)
+        return self._database.begin(await self._taken.__aenter__(), "read")
 
     async def __aexit__(self, failure: type[BaseException] | None, *more: object) -> None:
         await self._taken.__aexit__(failure, *more)
@@ -274,20 +288,21 @@ class Database:
         """``seconds``: how long a statement may take where ``statement_timeout`` says nothing else."""
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
+        self._deadlines = StatementDeadlines()
         self._arounds = Places(max(1, pool.get_max_size() // 2))
         self.deployment = deployment
         self.disk = DiskSpace()
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """For reading: no BEGIN, so each statement has its own snapshot. Read in one statement what must agree."""
-        return _Reading(self._connections.borrow(), self.deployment, self._limited())
+        return _Reading(self, self._connections.borrow())
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[Tx]:
         """For hot writes: exactly one statement, which is its own transaction and saves two round trips."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
-            tx = Tx(connection, self.deployment, "single", self._limited())
+            tx = self.begin(connection, "single")
             token = _inside.set(True)
             try:
                 yield tx
@@ -300,10 +315,10 @@ class Database:
         """For writing: READ COMMITTED, committed when the block ends, rolled back when it raises."""
         self.disk.ensure_writable()
         async with self._connections.borrow() as connection:
-            tx = Tx(connection, self.deployment, "write", self._limited())
+            tx = self.begin(connection, "write")
             token = _inside.set(True)
             try:
-                async with connection.transaction():
+                async with _Transaction(tx, connection.transaction()):
                     yield tx
                     await tx.run_end_steps()
             finally:
@@ -314,8 +329,8 @@ class Database:
     async def snapshot(self) -> AsyncIterator[Tx]:
         """For reading what must agree with more than one statement: all see the same moment."""
         async with self._connections.borrow() as connection:
-            tx = Tx(connection, self.deployment, "read", self._limited())
-            async with connection.transaction(isolation="repeatable_read", readonly=True):
+            tx = self.begin(connection, "read")
+            async with _Transaction(tx, connection.transaction(isolation="repeatable_read", readonly=True)):
                 yield tx
 
     @asynccontextmanager
@@ -328,9 +343,9 @@ class Database:
         self.disk.ensure_writable()
         claimant = current_claimant()
         async with self._arounds.hold(claimant), self._connections.borrow() as connection:
-            tx = Tx(connection, self.deployment, "around", self._limited())
+            tx = self.begin(connection, "around")
             with claiming(None):  # what it needs besides does not count for the claimant's share, which may be used up
-                async with connection.transaction():
+                async with _Transaction(tx, connection.transaction()):
                     yield tx
                     await tx.run_end_steps()
             tx.run_commit_callbacks()
@@ -347,8 +362,10 @@ class Database:
             case "around":
                 return self.around()
 
-    def _limited(self) -> _Seconds:
-        return self._seconds if (limit := _limit.get()) == "default" else limit
+    def begin(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", mode: Mode) -> Tx:
+        """A transaction on a connection, with the time that statements have now. Called here only."""
+        limit = _limit.get()
+        return Tx(connection, self.deployment, mode, self._deadlines, self._seconds if limit == "default" else limit)
 
     async def close(self) -> None:
         """Close all connections, waiting for those in use."""

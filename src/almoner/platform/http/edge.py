@@ -24,6 +24,7 @@ from almoner.platform.observability.telemetry import RequestLine, Telemetry
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
+_PIECE = 32 * 1024
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Are answered also while the disk is nearly full, with the little that some of them write (when somebody was last
 seen, that a donor came back)."""
@@ -77,6 +78,9 @@ class EdgeMiddleware:
                 message["headers"] = [*message.get("headers", ()), (b"request-id", request_id.encode())]
                 if self._drain.begun:
                     message["headers"].append((b"connection", b"close"))
+            elif len(message.get("body", b"")) > _PIECE:
+                await _send_in_pieces(message, send)
+                return
             await send(message)
 
         failure: Exception | None = None
@@ -189,6 +193,14 @@ class EdgeMiddleware:
             if isinstance(failure, TIMEOUT_ERRORS):
                 self._telemetry.statement_timeouts.labels(line.route).inc()
         self._telemetry.record_request(line, seconds)
+
+
+async def _send_in_pieces(message: Message, send: Send) -> None:
+    """Each piece once the client has read most of those before: what it does not read is not copied for it."""
+    body, more = message["body"], message.get("more_body", False)
+    for start in range(0, len(body), _PIECE):
+        end = start + _PIECE
+        await send({"type": "http.response.body", "body": body[start:end], "more_body": more or end < len(body)})
 
 
 def route_name(scope: Scope) -> str:

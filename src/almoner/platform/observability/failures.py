@@ -5,8 +5,8 @@ from typing import Final
 
 import asyncpg
 
+from almoner.platform.database.deadlines import StatementTimeout
 from almoner.platform.database.disk_space import DiskSpaceLow
-from almoner.platform.database.transactions import StatementTimeout
 
 TIMEOUT_ERRORS: Final = (
     StatementTimeout,

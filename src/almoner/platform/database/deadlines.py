@@ -1,0 +1,59 @@
+"""Ends statements that take too long, by one look at all that run, ten times a second.
+
+A timer for each statement, as asyncpg would make one, costs more of a plain read than all other limits together.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from math import inf
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+_Result = TypeVar("_Result")
+
+_LOOK_SECONDS: Final = 0.1
+
+
+class StatementTimeout(TimeoutError):
+    """A statement took too long, and the server was asked to end it. What its transaction did is undone."""
+
+
+class StatementDeadlines:
+    """The statements of one event loop that run now, and until when they may."""
+
+    def __init__(self) -> None:
+        self._ends: dict[asyncio.Task[Any], float] = {}
+        self._overdue: dict[asyncio.Task[Any], int] = {}  # with how often they had been cancelled before
+        self._looking = False
+
+    async def run(self, statement: Awaitable[_Result], seconds: float) -> _Result:
+        """What the statement gives. Raises StatementTimeout when it took longer than ``seconds``."""
+        task = asyncio.current_task()
+        assert task is not None
+        outer = self._ends.get(task)  # a COPY, whose rows come from statements
+        self._ends[task] = monotonic() + seconds
+        if not self._looking:
+            self._look()
+        try:
+            return await statement
+        except BaseException as error:
+            cancelled_before = self._overdue.pop(task, None)
+            if cancelled_before is not None and task.uncancel() <= cancelled_before:
+                raise StatementTimeout from error
+            raise
+        finally:
+            if outer is None:
+                del self._ends[task]
+            else:
+                self._ends[task] = outer
+
+    def _look(self) -> None:
+        now = monotonic()
+        for task, end in self._ends.items():
+            if end <= now:
+                self._ends[task] = inf
+                self._overdue[task] = task.cancelling()
+                task.cancel()
+        self._looking = bool(self._ends)
+        if self._looking:
+            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
