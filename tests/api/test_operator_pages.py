@@ -8,17 +8,14 @@ import pytest
 
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import TokenRefused
-from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, OperatorRole, Person
-from almoner.access.sign_ins import service as sign_ins
-from almoner.access.sign_ins.domain import Browser as Device
-from tests.support import people
+from almoner.access.people.domain import OPERATOR_ROLES, OperatorRole, Person
 from tests.support.browsing import Browser
 from tests.support.factories import unique
 from tests.support.members import desk
+from tests.support.operators import ADDRESS, operator, signed_in
 from tests.support.service import Service, Tenant
 from tests.support.terminal import BY
 
-ADDRESS = "192.0.2.9"
 START = "/operator/operators"
 WHO_MAY: dict[str, frozenset[OperatorRole]] = {
     START: frozenset({"administrator"}),
@@ -26,23 +23,6 @@ WHO_MAY: dict[str, frozenset[OperatorRole]] = {
     f"{START}/{{id}}": frozenset({"administrator"}),
     "/operator/tokens": frozenset(OPERATOR_ROLES),
 }
-
-
-async def operator(service: Service, *roles: OperatorRole) -> Person:
-    """A new operator with an authenticator app."""
-    name = f"{unique('op').replace(' ', '')}@example.org"
-    made = await people.person(service, OPERATORS, name, *roles, password=None)
-    await people.authenticator(service, made)
-    return made
-
-
-async def signed_in(service: Service, person: Person) -> Browser:
-    """A browser in which an operator has just proved who they are."""
-    browser = Browser(service.app, service.db.deployment.links.pages, ADDRESS)
-    async with service.db.write() as tx:
-        entered = await sign_ins.begin(tx, person, "password_totp", Device(ADDRESS))
-    browser.cookies["__Host-operator"] = entered.secret
-    return browser
 
 
 @pytest.fixture

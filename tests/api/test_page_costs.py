@@ -1,30 +1,23 @@
 """What a page, a form, a header, a callback or a SCIM call may cost at its worst input: 50 ms of the processor."""
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import pytest
 
 from almoner.access.people.domain import OPERATORS
 from almoner.scim import PREFIX
 from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_FIELDS
-from tests.support import costs, factories, people
+from tests.support import costs, factories, hostile_forms, people
 from tests.support.applications import PERSON, Form, configured, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.costs import PAGE_SECONDS, SEARCH_SECONDS, Cost, Request
+from tests.support.costs import PAGE_SECONDS, SEARCH_SECONDS, Request
 from tests.support.hostile_text import SHAPES
 from tests.support.service import Service, Tenant
 
-LONGEST_FORM: Final = 60_000
 LONGEST_HEADER: Final = 8_000
-_TEXTS: Final = re.compile(r"<(?:input|textarea)\b[^>]*>")
-_CHOSEN: Final = re.compile(r'type="(?:checkbox|radio|submit|hidden|file)"')
-_ENDING: Final = re.compile(r"[%&+\r\n]")
-_NAME: Final = re.compile(r'\bname="([^"]+)"')
 HEADERS: Final = (
     "accept",
     "accept-language",
@@ -41,56 +34,19 @@ HEADERS: Final = (
 )
 
 
-async def _above(service: Service, requests: dict[str, Request], budget: float = PAGE_SECONDS) -> dict[str, Cost]:
-    """What costs more than it may, or fails. The costliest may take so much memory beside its body, too."""
-    found = {
-        name: await costs.least_cost(service.app, request, enough=budget * 0.8) for name, request in requests.items()
-    }
-    worst = requests[max(found, key=lambda name: found[name].seconds)]
-    assert await costs.peak_bytes(service.app, worst) - len(worst.body) <= costs.MOST_BYTES
-    return {name: cost for name, cost in found.items() if cost.seconds > budget or cost.status >= 500}
-
-
-def _texts(page: str) -> list[str]:
-    """The names of what one can type into."""
-    tags = [tag for tag in _TEXTS.findall(page) if not _CHOSEN.search(tag)]
-    return list(dict.fromkeys(name[1] for tag in tags if (name := _NAME.search(tag))))
-
-
-def _posted(text: str) -> str:
-    """As short as a client can write it: only what would end the value is encoded."""
-    return _ENDING.sub(lambda found: quote(found[0]), text)
-
-
-def _posts(browser: Browser, path: str, texts: list[str], **chosen: str) -> Iterator[tuple[str, Request]]:
-    """The last page's form with all its texts hostile, as long as a form may be."""
-    assert texts, f"{path} has nothing to type into"
-    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-    headers = {
-        "cookie": cookies, "sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"
-    }  # fmt: skip
-    for number, (shape, make) in enumerate(SHAPES.items()):
-        length = LONGEST_FORM // len(texts)
-        while len(_posted(make(length))) * len(texts) > LONGEST_FORM:
-            length = length * 3 // 4
-        for longest in (length, min(length, 250)):
-            form = {"csrf": browser.csrf, **chosen, **dict.fromkeys(texts, make(longest))}
-            body = "&".join(f"{name}={_posted(value)}" for name, value in form.items()).encode()
-            # Each from a network of its own: wrong passwords are slowed by network.
-            yield (
-                f"{shape}, {longest}",
-                Request("POST", path, b"", body, headers, f"2001:db8:{number:x}:{longest:x}::1"),
-            )
-
-
 async def test_the_form_of_a_gift(service: Service, api: Client) -> None:
     session = await factories.session(service, api, currency="GBP", language="ar")
     browser = Browser(service.app, service.db.deployment.links.pages)
     page = await browser.open(session["url"])
-    texts = _texts(page.text)
+    texts = hostile_forms.texts(page.text)
     assert {"typed", "first_name", "email", "message"} <= set(texts)
     path = f"/give/{session['id']}"
-    assert await _above(service, dict(_posts(browser, path, texts, amount="other", gift_aid="yes"))) == {}
+    assert (
+        await hostile_forms.above(
+            service.app, dict(hostile_forms.posts(browser, path, texts, amount="other", gift_aid="yes"))
+        )
+        == {}
+    )
     await browser.close()
 
 
@@ -99,8 +55,11 @@ async def test_a_step_of_an_application(service: Service, api: Client, step: str
     made = await configured(api, name=f"Costly {step}", checks=["validation_request", "agent_verification"])
     form = Form(service, await invited(api, hostedConfigId=made["id"]))
     await form.open()
-    texts = _texts(await form.page(f"/{step}" + "?country=USA" * (step == "nonprofit/other")))
-    assert await _above(service, dict(_posts(form.browser, f"{form.home}/{step}", texts))) == {}
+    texts = hostile_forms.texts(await form.page(f"/{step}" + "?country=USA" * (step == "nonprofit/other")))
+    assert (
+        await hostile_forms.above(service.app, dict(hostile_forms.posts(form.browser, f"{form.home}/{step}", texts)))
+        == {}
+    )
 
 
 async def test_the_search_of_an_application(service: Service, api: Client) -> None:
@@ -112,7 +71,7 @@ async def test_the_search_of_an_application(service: Service, api: Client) -> No
         shape: Request("GET", path, urlencode({"q": make(4000)}, errors="replace").encode()[:16_000], b"", cookie)
         for shape, make in SHAPES.items()
     }
-    assert await _above(service, asked, SEARCH_SECONDS) == {}
+    assert await hostile_forms.above(service.app, asked, SEARCH_SECONDS) == {}
 
 
 async def test_all_questions_answered_at_their_longest(service: Service, api: Client) -> None:
@@ -123,9 +82,9 @@ async def test_all_questions_answered_at_their_longest(service: Service, api: Cl
     made = await configured(api, name="Costly", checks=["compliance"], partnerFields=fields)
     form = Form(service, await invited(api, hostedConfigId=made["id"]))
     await form.open()
-    texts = _texts(await form.page("/questions"))
+    texts = hostile_forms.texts(await form.page("/questions"))
     assert len(texts) == MAX_FIELDS
-    _, sent = next(_posts(form.browser, f"{form.home}/questions", texts))
+    _, sent = next(hostile_forms.posts(form.browser, f"{form.home}/questions", texts))
     answers = dict.fromkeys(texts, "\U0001f600" * (MAX_ANSWER_LENGTHS["long_text"] + 1))
     body = urlencode({"csrf": form.browser.csrf, **answers}).encode()
     request = Request("POST", sent.path, b"", body, sent.headers)
@@ -142,17 +101,17 @@ async def test_the_page_of_an_application(service: Service, api: Client) -> None
     await form.browser.open(home)
     sent: dict[str, Request] = {}
     for part, texts in (("appeal", ["text"]), ("email", ["email"]), ("number", ["registry", "number"])):
-        for name, request in _posts(form.browser, f"{home}/{part}", texts):
+        for name, request in hostile_forms.posts(form.browser, f"{home}/{part}", texts):
             sent[f"{part}, {name}"] = request
-    assert await _above(service, sent) == {}
+    assert await hostile_forms.above(service.app, sent) == {}
 
 
 async def test_the_forms_of_who_signs_in(service: Service) -> None:
     await people.person(service, OPERATORS, "costly@example.org", "administrator")
     browser = Browser(service.app, service.db.deployment.links.pages)
     page = await browser.open("/operator/sign-in")
-    sent = dict(_posts(browser, "/operator/sign-in", _texts(page.text)))
-    assert await _above(service, sent) == {}
+    sent = dict(hostile_forms.posts(browser, "/operator/sign-in", hostile_forms.texts(page.text)))
+    assert await hostile_forms.above(service.app, sent) == {}
     await browser.close()
 
 
@@ -164,22 +123,22 @@ async def test_no_header_costs_much(service: Service, tenant: Tenant, path: str)
             text = make(LONGEST_HEADER).encode().decode("latin-1").replace("\n", " ")[:LONGEST_HEADER]
             given = {"authorization": f"Bearer {tenant.secret}", header: text}
             sent[f"{header}, {shape}"] = Request("GET", path, b"query=relief&token=" + b"a" * 4000, b"", given)
-    assert await _above(service, sent) == {}
+    assert await hostile_forms.above(service.app, sent) == {}
 
 
 async def test_no_callback_or_report_costs_much(service: Service) -> None:
     sent = {}
     for path in ("/callbacks/test", "/callbacks/stripe", "/pages/csp-reports"):
         for name, body in {
-            "lists": "[" * LONGEST_FORM,
-            "objects": '{"a":' * (LONGEST_FORM // 5),
-            "digits": '{"created":' + "9" * (LONGEST_FORM - 12) + "}",
-            "empty": "[" + "{}," * (LONGEST_FORM // 3) + "{}]",
+            "lists": "[" * hostile_forms.LONGEST_FORM,
+            "objects": '{"a":' * (hostile_forms.LONGEST_FORM // 5),
+            "digits": '{"created":' + "9" * (hostile_forms.LONGEST_FORM - 12) + "}",
+            "empty": "[" + "{}," * (hostile_forms.LONGEST_FORM // 3) + "{}]",
         }.items():
             headers = {"content-type": "application/json", "stripe-signature": "t=1" + ",v1=aa" * 1300}
             sent[f"{path}, {name}"] = Request("POST", path, b"", body.encode()[:16_000], headers)
             sent[f"{path}, longer, {name}"] = Request("POST", path, b"", body.encode(), headers)
-    assert await _above(service, sent) == {}
+    assert await hostile_forms.above(service.app, sent) == {}
 
 
 async def test_no_scim_call_costs_much(service: Service, tenant: Tenant, api: Client) -> None:
@@ -200,5 +159,5 @@ async def test_no_scim_call_costs_much(service: Service, tenant: Tenant, api: Cl
         raw = json.dumps(user).encode(errors="replace")
         sent[f"user, {shape}"] = Request("POST", f"{PREFIX}/Users", b"", raw, headers)
     await costs.least_cost(service.app, sent["filter, brackets"])  # the protocol is loaded by its first call
-    assert await _above(service, sent) == {}
+    assert await hostile_forms.above(service.app, sent) == {}
     assert data(await api.get("/v1/categories")) == []

@@ -1,9 +1,15 @@
 """Every parser of text from outside, the longest text that it is given, and what it refuses text by."""
 
+import hmac
+import json
 import os
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
+from xml.sax.saxutils import escape
 
 from babel import Locale
 from scim2_models import SCIMException, ScimFilter
@@ -13,6 +19,10 @@ from almoner.access import guard
 from almoner.access.credentials import domain as credentials
 from almoner.access.credentials.service import webauthn
 from almoner.access.operators import domain as operators
+from almoner.adapters import stripe_webhooks
+from almoner.giving.banking.bank_statements import camt, csv_statements, mt940, packed_files
+from almoner.giving.banking.bank_statements.domain import StatementError
+from almoner.giving.checkout.payments.domain import WebhookRefused
 from almoner.kit import ids, iso11649, scripts, text, time, web
 from almoner.kit import language as languages
 from almoner.kit.errors import Problem
@@ -37,15 +47,78 @@ VAULT: Final = Vault(os.urandom(32))
 CURSORS: Final = Cursors(VAULT, None, "donations", [])
 LANGUAGES: Final = [Locale.parse(tag) for tag in ("en", "de", "ar", "hi", "fr_CH")]
 _USER: Final[Any] = load_default_provider().model_for("User")
-REFUSALS: Final = (ValueError, Problem, SCIMException, AddressRefused, credentials.PasskeyRefused)
+REFUSALS: Final = (
+    *(ValueError, Problem, SCIMException, AddressRefused, credentials.PasskeyRefused, StatementError, WebhookRefused),
+)
 
 HEAD, FORM, LINE = 16_000, 64_000, 500
-"""Of a request's head, of a form, of a field whose length is checked before it is read."""
+"""Of a request's head, of a form, of a field whose length is checked before it is read.
+
+The longest field of a bank's file counts as a head: a file is read by an operator's command, row by row.
+"""
 
 
 def _scim_filter(typed: str) -> None:
     known = attributes.AttributeMap(ids.Ids(sandbox=False), "User", _USER)
     filters.filter_to_sql(parametrize(ScimFilter, _USER)(typed), known, filters.SqlParameters())
+
+
+MT940: Final = (
+    ":20:A\n:25:DE02120300000000202051\n:28C:{}\n:60F:C260301EUR1,00\n:61:{}\n:86:{}\n:62F:C260302EUR2,00\n-\n"
+)
+ENTRY: Final = "2603020302C1,00NTRFNONREF"
+CAMT: Final = (
+    '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><Id>{0}</Id><Acct><Id>'
+    '<IBAN>DE02120300000000202051</IBAN></Id><Ccy>EUR</Ccy></Acct><Ntry><Amt Ccy="EUR">{1}</Amt>'
+    "<CdtDbtInd>CRDT</CdtDbtInd><Sts>BOOK</Sts><BookgDt><Dt>2026-03-02</Dt></BookgDt><AcctSvcrRef>{0}</AcctSvcrRef>"
+    "<NtryDtls><TxDtls><Refs><EndToEndId>{0}</EndToEndId></Refs><RltdPties><Dbtr><Nm>{0}</Nm></Dbtr></RltdPties>"
+    "<RmtInf><Ustrd>{0}</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry></Stmt></BkToCstmrStmt></Document>"
+)
+TABLE: Final = """
+account = "Main"
+currency = "EUR"
+[columns]
+day = { column = "day", format = "%Y-%m-%d" }
+amount = "amount"
+reference = "reference"
+words = "words"
+"""
+
+
+@cache
+def _mapping() -> Path:
+    found = Path(tempfile.mkdtemp(prefix="almoner-mapping-")) / "bank.toml"
+    found.write_text(TABLE)
+    return found
+
+
+def _csv(typed: str) -> None:
+    quoted = '"' + typed.replace('"', '""') + '"'
+    for row in (f"{quoted},1.00,a,b", f"2026-03-02,{quoted},a,b", f"2026-03-02,1.00,{quoted},{quoted}", typed):
+        csv_statements.parse_statement(f"day,amount,reference,words\n{row}\n".encode(errors="replace"), _mapping())
+
+
+def _mt940(typed: str) -> None:
+    for parts in (
+        ("1", typed, "a"),
+        ("1", ENTRY, typed),
+        (typed, ENTRY + typed, "?20" + typed),
+        ("1", ENTRY, "/" + typed),
+    ):
+        mt940.parse_statements(MT940.format(*parts).encode(errors="replace"))
+
+
+def _camt(typed: str) -> None:
+    for parts in ((typed, "1.00"), ("a", typed)):
+        camt.parse_statements(CAMT.format(*map(escape, parts)).encode(errors="replace"))
+
+
+def _stripe(typed: str) -> None:
+    about = f'{{"object":{{"id":{json.dumps(typed)},"payment_intent":{json.dumps(typed)}}}}}'
+    body = f'{{"id":"evt","type":"refund.created","livemode":false,"object":"event","data":{about}}}'.encode()
+    stamp = int(NOW.timestamp())
+    signature = hmac.new(b"whsec", f"{stamp}.".encode() + body, "sha256").hexdigest()
+    stripe_webhooks.parse_webhook("whsec", {"stripe-signature": f"t={stamp},v1={signature}"}, body, NOW)
 
 
 PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
@@ -95,4 +168,12 @@ PARSERS: Final[dict[str, tuple[int, Callable[[str], object]]]] = {
     "reference": (LINE, iso11649.find_references),
     "printed": (4000, pdf.to_printable),
     "SCIM filter": (4000, _scim_filter),
+    "Stripe's webhook": (FORM, _stripe),
+    "Stripe's signature": (
+        HEAD, lambda typed: stripe_webhooks.parse_webhook("whsec", {"stripe-signature": typed}, b"{}", NOW)
+    ),
+    "CSV of a bank": (HEAD, _csv),
+    "MT940": (HEAD, _mt940),
+    "camt.053": (HEAD, _camt),
+    "archive": (HEAD, lambda typed: packed_files.unpack(b"PK\x03\x04" + typed.encode(errors="replace"))),
 }  # fmt: skip
