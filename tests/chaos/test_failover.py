@@ -122,7 +122,7 @@ async def under_load(address: str, key: str) -> AsyncIterator[Load]:
                         load.acknowledged.append(name)
                         load.waits.append(time.monotonic() - began)
                         return
-                    assert answer.status in (409, 503), await answer.text()
+                    assert answer.status in (409, 500, 503), await answer.text()
             except (aiohttp.ClientError, TimeoutError) as error:
                 load.answers[type(error).__name__] += 1
             await pause(0.2)
@@ -206,8 +206,10 @@ async def test_fail_overs_lose_nothing_that_was_acknowledged(figures: Figures) -
             f"p99 {waits[len(waits) * 99 // 100]:.1f} s, longest {waits[-1]:.1f} s",
             f"selfcheck afterwards: {findings.strip().splitlines()[-1]}",
         )
+        failed = [line for line in (deployed.folder / "serve.log").read_text().splitlines() if '"failure"' in line]
         assert lost == set()
         assert doubled == []
+        assert load.answers["500"] == 0, failed
 
 
 async def test_asynchronous_fail_overs_say_what_they_lose(figures: Figures) -> None:

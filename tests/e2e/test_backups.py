@@ -102,7 +102,7 @@ def book(folder: Path, *, archive: bool) -> Iterator[Book]:
         for before, after in places.items():
             sample = sample.replace(before, after)
         own = f"pg1-port={server.port}\npg1-socket-path={server.data.parent}\npg1-user=postgres\n"
-        paths = f"log-path={repository}\nlock-path={repository}/lock\nspool-path={repository}\n"
+        paths = f"log-path={repository}\nlock-path={repository}/lock\nspool-path={repository}/spool\n"
         configured.write_text(sample.replace("[almoner]", f"{paths}\n[almoner]") + own)
         for one in (repository, configured):
             account.chown(one)

@@ -8,7 +8,7 @@ import pytest
 
 from almoner.platform.database import transactions
 from almoner.platform.database.connections import ACQUIRE_TIMEOUT_SECONDS, ConnectionPool, ConnectionUnavailable
-from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
+from almoner.platform.observability.failures import CONNECTION_ERRORS, UNAVAILABLE_ERRORS
 from tests.support.database import TestDatabase
 
 SIZE = 3
@@ -117,6 +117,28 @@ async def test_a_lost_connection_is_replaced(connections: ConnectionPool, sessio
             return False
 
     assert any([await replaced() for _ in range(3)])
+
+
+async def test_a_connection_that_is_lost_in_a_transaction_is_no_wrong_use(
+    connections: ConnectionPool, session_database: TestDatabase
+) -> None:
+    owner = await asyncpg.connect(session_database.server.superuser_url())
+
+    async def lose(goes_on: bool) -> None:
+        async with connections.borrow() as connection, connection.transaction():
+            number = await connection.fetchval("select pg_backend_pid()")
+            await owner.execute("select pg_terminate_backend($1, 5000)", number)
+            try:
+                await connection.execute("select 1")
+            except CONNECTION_ERRORS:
+                if not goes_on:
+                    raise
+            await connection.execute("select 1")
+
+    for goes_on in (False, True):
+        with pytest.raises(CONNECTION_ERRORS):  # which requests answer with 503
+            await lose(goes_on)
+    await owner.close()
 
 
 async def test_all_lost_connections_are_replaced(connections: ConnectionPool, session_database: TestDatabase) -> None:

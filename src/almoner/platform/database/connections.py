@@ -123,8 +123,11 @@ class BorrowedConnection:
         self._connection = await self._connections.acquire(self._claimant)
         return self._connection
 
-    async def __aexit__(self, failure: type[BaseException] | None, *_more: object) -> None:
+    async def __aexit__(self, failure: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if failure is None and not self._connections.is_closing:
             self._connections.release(self._connection, self._claimant)
-        else:
-            self._connections.discard(self._connection, self._claimant)
+            return
+        lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(self._connection)
+        self._connections.discard(self._connection, self._claimant)
+        if lost:  # as when the server of a transaction has gone: no wrong use, but nothing to go on with
+            raise ConnectionUnavailable("the connection to the database was lost") from error

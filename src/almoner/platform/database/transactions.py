@@ -267,8 +267,8 @@ class _Reading:
     async def __aenter__(self) -> Tx:
         return self._database.begin(await self._taken.__aenter__(), "read")
 
-    async def __aexit__(self, failure: type[BaseException] | None, *more: object) -> None:
-        await self._taken.__aexit__(failure, *more)
+    async def __aexit__(self, failure: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        await self._taken.__aexit__(failure, error, trace)
 
 
 class Database:
