@@ -14,6 +14,7 @@ def sandbox() -> Iterator[Running]:
     """The whole sandbox as `make run` starts it, its data where the documents say it is, without limits."""
     with folder("e2e") as made, running(made / "var", rate_limit_secret="10000/10000") as service:
         yield service
+        assert service.process.poll() is None, f"it ended by itself:\n{service.tail(100)}"
 
 
 @pytest.fixture(scope="session")

@@ -332,3 +332,15 @@ async def test_s4_no_plan_moves_more_gifts_at_once_than_asked_for(service: Servi
         assert (await disbursements.confirm_paid(tx, payout, SANDBOX_CONFIRMATION, limit=1)).propagating
     statuses = [data(await api.get(f"/v1/donations/{gift['id']}"))["status"] for gift in gifts]
     assert sorted(statuses) == ["DISBURSED", "RECEIVED_PAYMENT", "RECEIVED_PAYMENT"]
+
+
+async def test_when_a_payout_came_back_is_kept(service: Service, api: Client, tenant: Tenant) -> None:
+    payout, gift = await paid(service, api)
+    service.clock.advance(days=2)
+    async with service.db.write() as tx:
+        returned = await disbursements.mark_returned(tx, payout, "closed", recorded_by="officer")
+        moment = tx.now
+    async with service.db.read() as tx:
+        assert await disbursements.last_returned_at(tx, tenant.partner, gift) == moment
+    assert returned.sent_at is not None
+    assert returned.sent_at < moment

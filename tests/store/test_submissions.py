@@ -1,5 +1,6 @@
 """The database keeps the rules of submissions and configurations by itself."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -164,3 +165,15 @@ async def test_a_page_of_submissions_costs_a_handful_of_statements(service: Serv
             await loader.load_submissions(asking, Partner(tenant), rows)
         counted.append(len(asking.plans))
     assert counted[0] == counted[1]
+
+
+async def test_s1_who_saw_another_state_moves_nothing(service: Service, api: Client, tenant: Tenant) -> None:
+    made = await named(service, await of_organisation(service, api))
+    async with service.db.write() as tx:
+        row = await submissions_store.get_for_update(tx, tenant.partner, made)
+        assert row is not None
+        (seen,) = await loader.load_submissions(tx, tenant.partner, [row])
+        moved = replace(seen, status="failed", failure_reasons={}, processed_at=tx.now)
+        for before in SUBMISSION.states() - {seen.status}:
+            assert not await submissions_store.update_status(tx, moved, before)
+        assert await tx.fetchval(f"select status from {RECORD} where id = $1", made) == seen.status

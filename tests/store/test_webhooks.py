@@ -8,9 +8,15 @@ import asyncpg
 import pytest
 
 from almoner.kit.states import Lifecycle
-from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS
+from almoner.platform.database.transactions import ALL_PARTNERS
+from almoner.platform.http.paging import Page
+from almoner.webhooks.deliveries import store
+from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, Attempt, AttemptResult
+from almoner.webhooks.deliveries.store import AttemptOutcome
+from almoner.webhooks.subscriptions import store as subscriptions_store
 from almoner.webhooks.subscriptions.domain import MAX_PREVIOUS_SECRETS, SUBSCRIPTION
 from tests.support.client import Client, data
+from tests.support.clock import START
 from tests.support.service import Service, Tenant
 
 
@@ -158,3 +164,42 @@ async def _moves(service: Service, lifecycle: Lifecycle) -> list[tuple[str, str]
             lifecycle.resource,
         )
     return [(row["from_status"], row["to_status"]) for row in rows]
+
+
+async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Tenant, subscription: UUID) -> None:
+    """An answer may come when its delivery is over, and who ends what waits may find it delivered."""
+    over = {"next_attempt_at": None, "finished_at": "2026-03-02"}
+    given = [
+        _delivery(status="cancelled", **over),
+        _delivery(status="succeeded", attempts=1, first_attempt_at="2026-03-02", **over),
+    ]
+    cancelled, delivered = [await _runs(service, _DELIVERY, tenant.partner.id, subscription, one) for one in given]
+    late = Attempt(1, START, 5, 200, None, None)
+    outcome = AttemptOutcome(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
+    async with service.db.write() as tx:
+        assert await store.record_attempts(tx, ALL_PARTNERS, [outcome]) == set()
+        await store.end(tx, ALL_PARTNERS, [delivered], "cancelled")
+        for delivery, status in ((cancelled, "cancelled"), (delivered, "succeeded")):
+            assert await tx.fetchval("select status from webhook_delivery where id = $1", delivery) == status
+
+
+async def test_k1_another_partners_deliveries_are_not_listed(
+    service: Service, tenant: Tenant, subscription: UUID
+) -> None:
+    await _runs(service, _DELIVERY, tenant.partner.id, subscription, _delivery())
+    page = Page(25, descending=True)
+    another = (await service.tenant()).partner
+    async with service.db.read() as tx:
+        assert (await store.list_page(tx, tenant.partner, subscription, page, None))[1] == 1
+        assert await store.list_page(tx, another, subscription, page, None) == ([], 0)
+
+
+async def test_who_is_suspended_or_deleted_is_no_listener(service: Service, tenant: Tenant, subscription: UUID) -> None:
+    async def listening() -> list[UUID]:
+        async with service.db.read() as tx:
+            found = await subscriptions_store.list_listeners(tx, ALL_PARTNERS, [tenant.partner.id])
+        return [one.id for one in found]
+
+    assert await listening() == [subscription]
+    await _runs(service, "update webhook_subscription set status = 'suspended' where id = $1", subscription)
+    assert await listening() == []
