@@ -1,7 +1,7 @@
 """The database keeps the rules of submissions and configurations by itself."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import asyncpg
@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Partner
 from almoner.platform.http.paging import Page
 from almoner.validation.applications.submissions import loader
 from almoner.validation.applications.submissions import store as submissions_store
-from almoner.validation.applications.submissions.domain import SUBMISSION, Filters
+from almoner.validation.applications.submissions.domain import SUBMISSION, Filters, SubmissionStatus
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.plans import Explaining
@@ -174,6 +174,6 @@ async def test_s1_who_saw_another_state_moves_nothing(service: Service, api: Cli
         assert row is not None
         (seen,) = await loader.load_submissions(tx, tenant.partner, [row])
         moved = replace(seen, status="failed", failure_reasons={}, processed_at=tx.now)
-        for before in SUBMISSION.states() - {seen.status}:
+        for before in set(get_args(SubmissionStatus)) - {seen.status}:
             assert not await submissions_store.update_status(tx, moved, before)
         assert await tx.fetchval(f"select status from {RECORD} where id = $1", made) == seen.status

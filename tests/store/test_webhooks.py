@@ -8,7 +8,6 @@ import asyncpg
 import pytest
 
 from almoner.kit.states import Lifecycle
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from almoner.webhooks.deliveries import store
 from almoner.webhooks.deliveries.domain import DELIVERY, MAX_ATTEMPTS, Attempt, AttemptResult
@@ -177,8 +176,8 @@ async def test_s1_what_has_ended_stays_as_it_ended(service: Service, tenant: Ten
     late = Attempt(1, START, 5, 200, None, None)
     outcome = AttemptOutcome(cancelled, tenant.partner, subscription, START, late, AttemptResult("succeeded"))
     async with service.db.write() as tx:
-        assert await store.record_attempts(tx, ALL_PARTNERS, [outcome]) == set()
-        await store.end(tx, ALL_PARTNERS, [delivered], "cancelled")
+        assert await store.record_attempts(tx, [outcome]) == set()
+        await store.end(tx, [delivered], "cancelled")
         for delivery, status in ((cancelled, "cancelled"), (delivered, "succeeded")):
             assert await tx.fetchval("select status from webhook_delivery where id = $1", delivery) == status
 
@@ -197,7 +196,7 @@ async def test_k1_another_partners_deliveries_are_not_listed(
 async def test_who_is_suspended_or_deleted_is_no_listener(service: Service, tenant: Tenant, subscription: UUID) -> None:
     async def listening() -> list[UUID]:
         async with service.db.read() as tx:
-            found = await subscriptions_store.list_listeners(tx, ALL_PARTNERS, [tenant.partner.id])
+            found = await subscriptions_store.list_listeners(tx, [tenant.partner.id])
         return [one.id for one in found]
 
     assert await listening() == [subscription]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from almoner.giving.accounting.disputes.domain import Dispute
 from almoner.giving.accounting.refunds.domain import Refund
 from almoner.giving.accounting.settlements import csv_reports
 from almoner.giving.accounting.settlements.domain import (
@@ -14,11 +15,12 @@ from almoner.giving.accounting.settlements.domain import (
     PaymentMatch,
     ReportLine,
     SettlementReportError,
+    match_dispute,
     match_refund,
     mismatch_of,
 )
 from almoner.giving.accounting.suspense.domain import UnallocatedPayment
-from almoner.giving.checkout.payments.domain import Payment, UnallocatedReason
+from almoner.giving.checkout.payments.domain import DisputeStatus, Payment, UnallocatedReason
 from almoner.kit.money import Money
 from tests.unit.test_payouts import GIFT, ID
 
@@ -228,6 +230,51 @@ def test_m7_a_line_draws_the_refund_that_it_names_or_the_oldest_of_its_amount(
     found = match_refund(line, known)
     assert (found if isinstance(found, Mismatch) else found.id.int) == expected
     assert mismatch_of(line, known) == (found if isinstance(found, Mismatch) else None)
+
+
+def disputed(number: int, minor: int, status: DisputeStatus = DisputeStatus.WON) -> Dispute:
+    return Dispute(
+        id=UUID(int=number),
+        provider="test",
+        provider_payment="tp_1",
+        provider_dispute=f"dp_{number}",
+        donation_id=ID,
+        unallocated_payment_id=None,
+        money=Money(minor, USD),
+        status=status,
+        reason="fraudulent",
+        opened_at=NOW,
+        received_at=NOW,
+        decided_at=None,
+        decided_by=None,
+        note=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "told", "expected"),
+    [
+        (LineKind.DISPUTE, back(500), (), 1),
+        (LineKind.DISPUTE, back(500), (1,), 3),
+        (LineKind.DISPUTE, back(700), (1,), 2),
+        (LineKind.DISPUTE, back(500, "dp_3"), (), 3),
+        (LineKind.DISPUTE, back(500, "dp_9"), (), Mismatch.NOT_DISPUTED),
+        (LineKind.DISPUTE, back(501), (), Mismatch.OTHER_AMOUNT),
+        (LineKind.DISPUTE, back(500, currency="EUR"), (), Mismatch.OTHER_CURRENCY),
+        (LineKind.DISPUTE, back(500), (1, 2, 3), Mismatch.SETTLED_BEFORE),
+        (LineKind.DISPUTE_WON, back(500), (), 3),
+        (LineKind.DISPUTE_WON, back(500, "dp_1"), (), Mismatch.NOT_WON),
+        (LineKind.DISPUTE_WON, back(500), (2, 3), Mismatch.SETTLED_BEFORE),
+    ],
+)
+def test_m7_a_line_is_of_the_dispute_that_it_names_or_the_oldest_of_its_amount(
+    kind: LineKind, line: ReportLine, told: tuple[int, ...], expected: int | Mismatch
+) -> None:
+    disputes = (disputed(1, 500, DisputeStatus.OPEN), disputed(2, 700), disputed(3, 500))
+    known = replace(KNOWN, disputes=disputes, reported=frozenset(UUID(int=number) for number in told))
+    found = match_dispute(replace(line, kind=kind), known)
+    assert (found if isinstance(found, Mismatch) else found.id.int) == expected
+    assert mismatch_of(replace(line, kind=kind), known) == (found if isinstance(found, Mismatch) else None)
 
 
 def test_m7_a_disputed_payment_that_nobody_knows_is_unknown() -> None:
