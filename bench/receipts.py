@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Receipt
+from almoner.giving.receipts.pages import TEMPLATES
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.time import SystemClock
@@ -60,7 +60,7 @@ async def _milliseconds(make: Make, run: int, count: int) -> float:
 async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
     links = BaseUrls("https://give.example.org", "https://give.example.org")
     deployment = Deployment("production", SystemClock(), Ids(sandbox=False), links, Vault(bytes(32)))
-    papers = ReceiptDocuments(PageRenderer(deployment, service.MAILS))
+    papers = ReceiptDocuments(PageRenderer(deployment, TEMPLATES))
 
     def receipts(language: str) -> Make:
         return lambda number: papers.render(_receipt(language, number))

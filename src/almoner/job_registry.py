@@ -7,14 +7,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from almoner.access.accounts import jobs as accounts_jobs
-from almoner.access.accounts import service as accounts
 from almoner.access.credentials import jobs as credentials_jobs
+from almoner.access.notifications import jobs as notifications_jobs
 from almoner.access.security_emails import jobs as security_emails_jobs
-from almoner.access.security_emails import service as security_emails
 from almoner.access.sign_ins import jobs as sign_ins_jobs
 from almoner.dashboard import jobs as dashboard_jobs
 from almoner.giving.account_notices import jobs as account_notices_jobs
-from almoner.giving.account_notices import service as account_notices
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
 from almoner.giving.accounting.refunds import jobs as refunds_jobs
@@ -33,22 +31,14 @@ from almoner.giving.checkout.sessions import jobs as sessions_jobs
 from almoner.giving.disbursing.disbursements import jobs as disbursements_jobs
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.organisation_confirmations import jobs as organisation_confirmations_jobs
-from almoner.giving.disbursing.organisation_confirmations import service as organisation_confirmations
 from almoner.giving.disbursing.organisation_confirmations.domain import Contact
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
 from almoner.giving.disbursing.verifications import jobs as verifications_jobs
 from almoner.giving.disbursing.verifications import service as verifications
+from almoner.giving.donor_emails import jobs as donor_emails_jobs
 from almoner.giving.donor_statements import jobs as donor_statements_jobs
-from almoner.giving.donor_statements import service as donor_statements
 from almoner.giving.gift_aid.claims import jobs as claims_jobs
-from almoner.giving.reassignment_notices import jobs as reassignment_notices_jobs
-from almoner.giving.reassignment_notices import service as reassignment_notices
 from almoner.giving.receipts import jobs as receipts_jobs
-from almoner.giving.receipts import service as receipts
-from almoner.giving.refund_notices import jobs as refund_notices_jobs
-from almoner.giving.refund_notices import service as refund_notices
-from almoner.giving.transfer_notices import jobs as transfer_notices_jobs
-from almoner.giving.transfer_notices import service as transfer_notices
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs as organisations_jobs
 from almoner.nonprofits.organisations.domain import Organisation
@@ -65,8 +55,6 @@ from almoner.platform.observability import selfcheck
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import MailTransport
-from almoner.platform.outbound.mail_rendering import MailRenderer
-from almoner.platform.outbound.mailing import Mailer
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningResult
 from almoner.screening.screenings.service import Screener
@@ -80,7 +68,6 @@ from almoner.validation.applications.documents import jobs as documents_jobs
 from almoner.validation.applications.documents.domain import RetentionPeriods
 from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.applications.form import jobs as form_jobs
-from almoner.validation.applications.form import service as application_form
 from almoner.validation.applications.invites import jobs as invites_jobs
 from almoner.validation.applications.submission_documents import jobs as submission_documents_jobs
 from almoner.validation.applications.submissions import jobs as submissions_jobs
@@ -170,10 +157,6 @@ class BackgroundParts:
     pay_to: Mapping[str, BankDetails]
     retention: RetentionPeriods
 
-    def mailer(self, folder: Path) -> Mailer:
-        """For a slice with these templates."""
-        return Mailer(MailRenderer(self.db.deployment, folder, self.catalogues), self.mail_transport)
-
 
 def build_background_tasks(parts: BackgroundParts) -> BackgroundTasks:
     """What every slice does in the background."""
@@ -243,41 +226,33 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
+NOTIFICATIONS = (
+    *security_emails_jobs.notifications,
+    *accounts_jobs.notifications,
+    *receipts_jobs.notifications,
+    *donor_statements_jobs.notifications,
+    *card_testing_jobs.notifications,
+    *organisation_confirmations_jobs.notifications,
+    *account_notices_jobs.notifications(find_organisation_contact),
+    *agents_jobs.notifications,
+    *form_jobs.notifications,
+)
+"""Emails that need nothing of the deployment."""
+
+
 def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
-    """What writes to people."""
-
-    def mails(folder: Path) -> tuple[MailRenderer, MailTransport]:
-        mailer = parts.mailer(folder)
-        return mailer.mails, mailer.transport
-
-    confirmation_parts = organisation_confirmations_jobs.Parts(
-        parts.mailer(organisation_confirmations.MAILS), find_organisation_contact
-    )
-    agent_parts = agents_jobs.Parts(parts.mailer(agents.MAILS), parts.mail_hosts, parts.screener)
+    """What writes to people, and what decides that it does."""
+    mailer = notifications_jobs.Mailer(parts.db.deployment, parts.catalogues, parts.mail_transport)
     return [
-        security_emails_jobs.tasks.using(parts.mailer(security_emails.MAILS)),
-        accounts_jobs.tasks.using(parts.mailer(accounts.MAILS)),
+        notifications_jobs.tasks.collected,
+        notifications_jobs.collect((*NOTIFICATIONS, *donor_emails_jobs.notifications(parts.pay_to)), mailer),
         card_testing_jobs.tasks.collected,
-        card_testing_jobs.mail_tasks.using(parts.mailer(card_testing_jobs.MAILS)),
         organisation_confirmations_jobs.tasks.collected,
-        organisation_confirmations_jobs.mail_tasks.using(confirmation_parts),
-        agents_jobs.review_tasks.using(agent_parts),
+        organisation_confirmations_jobs.request_tasks.using(find_organisation_contact),
+        account_notices_jobs.tasks.collected,
+        account_notices_jobs.contact_tasks.using(find_organisation_contact),
+        agents_jobs.review_tasks.using(agents_jobs.Parts(parts.mail_hosts, parts.screener)),
         form_jobs.tasks.collected,
-        form_jobs.mail_tasks.using(parts.mailer(application_form.MAILS)),
-        BackgroundTasks(receipts_jobs.handlers(*mails(receipts.MAILS)), receipts_jobs.reactions),
-        BackgroundTasks(donor_statements_jobs.handlers(*mails(donor_statements.MAILS))),
-        BackgroundTasks(refund_notices_jobs.handlers(*mails(refund_notices.MAILS)), refund_notices_jobs.reactions),
-        BackgroundTasks(
-            transfer_notices_jobs.handlers(*mails(transfer_notices.MAILS), parts.pay_to),
-            transfer_notices_jobs.reactions,
-        ),
-        BackgroundTasks(
-            reassignment_notices_jobs.handlers(*mails(reassignment_notices.MAILS)), reassignment_notices_jobs.reactions
-        ),
-        BackgroundTasks(
-            account_notices_jobs.handlers(*mails(account_notices.MAILS), find_organisation_contact),
-            account_notices_jobs.reactions,
-        ),
     ]
 
 

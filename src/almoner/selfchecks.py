@@ -3,6 +3,7 @@
 from typing import Final
 
 from almoner.access.credentials import checks as credentials_checks
+from almoner.access.notifications import checks as notifications_checks
 from almoner.access.sign_ins import checks as sign_ins_checks
 from almoner.giving.accounting.disputes import checks as disputes_checks
 from almoner.giving.accounting.ledger import checks as ledger_checks
@@ -58,6 +59,7 @@ CHECKS: Final[tuple[ConsistencyCheck, ...]] = (
     *reassignments_checks.checks,
     *refunds_checks.checks,
     *receipts_checks.checks,
+    *notifications_checks.checks,
     *credentials_checks.checks,
     *sign_ins_checks.checks,
     *observability_checks.checks,

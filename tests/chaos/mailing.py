@@ -10,16 +10,13 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from almoner.giving.receipts import jobs as receipts_jobs
-from almoner.giving.receipts import service as receipts
 from almoner.kit.ids import Ids
 from almoner.platform.crypto import Vault
 from almoner.platform.database import transactions
 from almoner.platform.deployment import BaseUrls, Deployment
-from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Job
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.chaos.paying import Stopped
+from tests.support import emails
 
 
 class Deadly:
@@ -38,9 +35,8 @@ async def main() -> None:
     vault = Vault(b64decode(task["master_key"]))
     deployment = Deployment("sandbox", Stopped(now), Ids(sandbox=True), links, vault)
     db = await transactions.open_database(task["dsn"], deployment, size=2)
-    send = receipts_jobs.handlers(MailRenderer(deployment, receipts.MAILS), Deadly())[receipts_jobs.SEND]
-    payload = {"partner": task["partner"], "donation": str(UUID(task["donation"])), "received": task["now"]}
-    await send(JobContext(db), Job(1, receipts_jobs.SEND, payload, 1, 0, now, None))
+    payload = {"partner": task["partner"], "id": str(UUID(task["donation"])), "received": task["now"]}
+    await emails.send(db, receipts_jobs.RECEIPT, Deadly(), payload, now)
 
 
 if __name__ == "__main__":

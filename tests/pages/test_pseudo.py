@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from playwright.async_api import Browser, Page
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.reassignment_notices import service as reassignment_notices
-from almoner.giving.refund_notices import service as refund_notices
+from almoner.giving.donor_emails.jobs import MAILS
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files import images
 from almoner.platform.outbound.mail_rendering import MailRenderer
@@ -209,7 +209,7 @@ async def mails_to(site: Site, address: str) -> list[dict[str, Any]]:
 
 def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title, a text and what to do next."""
-    pages = PageRenderer(site.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(site.service.db.deployment, MAILS, catalogues)
     language = pages.language(None)
     for kind in sorted(TITLED):
         shown = pages.render_message(kind, language, status=200, organisation="Q", moment="1")
@@ -218,7 +218,7 @@ def walk_what_only_says_something(site: Site, catalogues: TranslationCatalogues,
 
 def walk_refunds(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that money went back, for every reason."""
-    mails = MailRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    mails = MailRenderer(site.service.db.deployment, MAILS, catalogues)
     for reason in (key.removeprefix("refund.why.") for key in KEYS if key.startswith("refund.why.")):
         assert reason in list(UnallocatedReason)
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "why": f"refund.why.{reason}", "reference": "1"}
@@ -227,7 +227,7 @@ def walk_refunds(site: Site, catalogues: TranslationCatalogues, reader: Reader) 
 
 def walk_refunds_of_gifts(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift went back, in part and whole."""
-    mails = MailRenderer(site.service.db.deployment, refund_notices.MAILS, catalogues)
+    mails = MailRenderer(site.service.db.deployment, MAILS, catalogues)
     for left in ("1", None):
         facts = {"organisation": "Q", "name": "Q", "amount": "1", "left": left, "reference": "1"}
         reader.mail(pseudo.mail_of(mails, "gift_refund", facts))
@@ -235,10 +235,10 @@ def walk_refunds_of_gifts(site: Site, catalogues: TranslationCatalogues, reader:
 
 def walk_reassignments(site: Site, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """The mail that a gift is for another nonprofit, on every ground."""
-    mails = MailRenderer(site.service.db.deployment, reassignment_notices.MAILS, catalogues)
-    named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "on", "reference"), "Q")
+    mails = MailRenderer(site.service.db.deployment, MAILS, catalogues)
+    named = dict.fromkeys(("organisation", "former", "issuer", "name", "amount", "reference"), "Q")
     for why in (key for key in KEYS if key.startswith("reassigned.why.")):
-        reader.mail(pseudo.mail_of(mails, "reassigned", {**named, "why": why}))
+        reader.mail(pseudo.mail_of(mails, "reassigned", {**named, "on": date(2026, 3, 2), "why": why}))
 
 
 async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_catalogues(
@@ -270,7 +270,7 @@ async def test_h9_no_word_that_an_applicant_or_a_nonprofit_meets_is_outside_the_
         async with page.expect_navigation():
             await page.locator("button[value=confirmed]").click()
         await reader.shown(page)
-    pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(strict.service.db.deployment, MAILS, catalogues)
     for kind in ("agent.expired", "agent.closed", "agent.replaced", "agent.unknown", "agent.broken", "answer.closed"):
         reader.page(bytes(pages.render_message(kind, pages.language(None), status=200).body).decode())
     assert reader.seen <= WORDS
@@ -295,7 +295,7 @@ async def test_h9_no_word_that_a_nonprofit_meets_before_it_is_paid_is_outside_th
             async with page.expect_navigation():
                 await page.locator("button[value=confirmed]").click()
             await reader.shown(page)
-    pages = PageRenderer(strict.service.db.deployment, Path(refund_notices.MAILS), catalogues)
+    pages = PageRenderer(strict.service.db.deployment, MAILS, catalogues)
     for kind in ("confirmed", "account_missing", "declined", "closed"):
         reader.page(bytes(pages.render_message(f"payee.{kind}", pages.language(None), status=200).body).decode())
     reader.page(bytes(pages.render_message("payee_account.closed", pages.language(None), status=200).body).decode())

@@ -16,7 +16,7 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from almoner.validation.applications.documents.domain import MAX_BYTES_PER_DAY, MAX_TOTAL_BYTES
-from almoner.validation.applications.form import service as application_form
+from almoner.validation.applications.form import jobs as form_jobs
 from almoner.validation.applications.form import store as form_store
 from almoner.validation.applications.form import submit
 from almoner.validation.applications.invites import service as invites
@@ -364,13 +364,13 @@ async def walk_decisions(service: Service, api: Client, reader: Reader) -> None:
 
 def walk_what_only_says_something(service: Service, catalogues: TranslationCatalogues, reader: Reader) -> None:
     """Every page of a title and a text, and every reason of a refusal in the mail that tells it."""
-    pages = PageRenderer(service.db.deployment, application_form.MAILS, catalogues)
+    pages = PageRenderer(service.db.deployment, form_jobs.MAILS, catalogues)
     language = pages.language(None)
     for kind in MESSAGES:
         reader.page(bytes(pages.render_message(f"apply.{kind}", language, status=200).body).decode())
     reasons = [key for key in sorted(WORDS) if key.startswith("applied.reason.")]
     facts = {"kind": "failed", "name": "", "partner": "Q", "organisation": "Q"}
-    mails = MailRenderer(service.db.deployment, application_form.MAILS, catalogues)
+    mails = MailRenderer(service.db.deployment, form_jobs.MAILS, catalogues)
     reader.mail(pseudo.mail_of(mails, "application", {**facts, "missing": [], "reasons": reasons, "due": None}))
 
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 from playwright import async_api as playwright
 from playwright.async_api import expect
 
-from almoner.giving.transfer_notices import service as transfer_notices
+from almoner.giving.donor_emails.jobs import MAILS
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from tests.pages.site import Site, findings, open_site
 from tests.pages.test_pseudo import KEYS, Reader
@@ -97,9 +98,9 @@ async def test_h9_no_word_about_a_transfer_is_outside_the_catalogues(
             reader.page((await browser.get(page)).text)
             await browser.post(page)
             reader.page((await browser.get(page)).text)
-        mails = MailRenderer(service.db.deployment, transfer_notices.MAILS, catalogues)
-        about = {"organisation": "Q", "name": "Q", "amount": "1", "holder": "Q", "rows": [("transfer.iban", "1")]}
-        reader.mail(pseudo.mail_of(mails, "transfer", {**about, "reference": "1", "until": "1"}))
+        mails = MailRenderer(service.db.deployment, MAILS, catalogues)
+        about = {"organisation": "Q", "name": "Q", "amount": "1", "holder": "Q", "numbers": [("transfer.iban", "1")]}
+        reader.mail(pseudo.mail_of(mails, "transfer", {**about, "reference": "1", "until": date(2026, 3, 2)}))
         await api.close()
     named = {key for key in KEYS if key.startswith("transfer.") or key == "give.transfer"}
     assert named - reader.seen == set()

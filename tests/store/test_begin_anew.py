@@ -7,14 +7,13 @@ import pytest
 from almoner.access.accounts import jobs as accounts_jobs
 from almoner.access.accounts import service as accounts
 from almoner.access.credentials.service import authenticators, passkeys, passwords
+from almoner.access.notifications import service as notifications
 from almoner.access.people import service as people
 from almoner.access.sign_ins.domain import Browser, LinkClosed, SecondFactorRequired, SignInFailed, TicketExpired
 from almoner.access.sign_ins.service import account, links, sign_in_methods
-from almoner.platform.jobs.background_tasks import JobContext
-from almoner.platform.jobs.queue import Answer, Job, JobDropped, JobRetry
+from almoner.platform.jobs.queue import Answer, JobDone, JobRecorded, JobRetry
 from almoner.platform.outbound.mail import MailDelayed
-from almoner.platform.outbound.mail_rendering import MailRenderer
-from almoner.platform.outbound.mailing import Mailer
+from tests.support import emails
 from tests.support.security_key import SecurityKey
 from tests.support.service import Service, Tenant
 from tests.support.signing_in import BY, FIREFOX, NEW, Account, factors_of, found, member, second, tried
@@ -155,7 +154,7 @@ class Nobody:
 
 
 async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> None:
-    service, mails = ada.service, MailRenderer(ada.service.db.deployment, accounts.MAILS)
+    service = ada.service
     assert ada.person.email
     async with service.db.write() as tx:
         await accounts.request_sign_in_urls(tx, ada.person.email)
@@ -164,8 +163,11 @@ async def test_the_mail_with_addresses_is_given_up_after_a_day(ada: Account) -> 
         )
 
     async def send(attempt: int) -> Answer:
-        job = Job(1, accounts.SEND_ADDRESSES.name, payload, attempt, 0, service.clock.now(), None)
-        return await accounts_jobs.tasks.using(Mailer(mails, Nobody())).handlers[job.kind](JobContext(service.db), job)
+        [addresses] = accounts_jobs.notifications
+        return await emails.send(service.db, addresses, Nobody(), payload, service.clock.now(), attempt)
 
     assert isinstance(await send(1439), JobRetry)
-    assert await send(1440) == JobDropped("later")
+    assert await send(1440) == JobRecorded(JobDone())
+    async with service.db.read() as tx:
+        [found] = [one for one in await notifications.list_undeliverable(tx, 50) if one.recipient == ada.person.email]
+    assert (found.kind, found.reason, found.refused) == (accounts.SEND_ADDRESSES.name, "later", False)

@@ -263,6 +263,13 @@ def faults() -> Iterator[Fault]:
     )
     yield Fault("receipts.numbered", "update receipt_issuer set last_number = last_number + 1")
     yield Fault("receipts.numbered", "delete from receipt where number = 1")
+    yield Fault(
+        "emails.sent",
+        f"""
+        insert into undeliverable_email (id, kind, payload, recipient, reason, refused, created_at)
+        select id, 'receipts.send', '{{}}', '', '', false, {OLD} from partner limit 1
+        """,
+    )
     yield Fault("events.numbered", "delete from event where sequence = 2")
     yield Fault("events.numbered", "update event_counter set last_sequence = last_sequence + 1")
     yield Fault(

@@ -73,8 +73,11 @@ def read_text(text: str) -> tuple[set[str], set[str]]:
 def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict[str, Any]:
     """A mail in the made-up language, as the mailbox has it; its link is one of ours."""
     facts = {"link": f"{mails.deployment.links.pages}/q", **facts}
-    at = datetime(2026, 3, 2, tzinfo=UTC)
-    return asdict(mails.render_mail(name, mails.language(None), facts, key="q", at=at, partner=None, to="q@q.example"))
+    at, language, brand = datetime(2026, 3, 2, tzinfo=UTC), mails.language(None), mails.own_brand()
+    made = mails.render_mail(
+        f"{name}.html", language, facts, brand=brand, key="q", at=at, partner=None, to="q@q.example"
+    )
+    return asdict(made)
 
 
 @dataclass
@@ -91,10 +94,13 @@ class Reader:
         self.seen |= keys
 
     def mail(self, mail: dict[str, Any]) -> None:
-        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code."""
+        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code.
+
+        It begins with who sends it.
+        """
         self.page(mail["html"])
         self.seen |= read_text(mail["subject"])[0]
         assert mail["subject"].startswith("⟦")
-        for line in mail["text"].splitlines():
+        for line in mail["text"].splitlines()[1:]:
             assert re.match(r"(- )?⟦|$|https?://|\d{6}$", line), line
         self.seen |= read_text(mail["text"])[0]

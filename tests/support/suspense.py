@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from almoner.access.notifications import jobs as notifications_jobs
 from almoner.adapters.mail_sandbox import SandboxMailbox
 from almoner.giving.accounting.suspense import jobs as suspense_jobs
 from almoner.giving.accounting.suspense import service as suspense
@@ -10,12 +11,11 @@ from almoner.giving.accounting.suspense.domain import UnallocatedPayment
 from almoner.giving.checkout.card_testing.domain import LOOSE_LIMITS
 from almoner.giving.checkout.donations import jobs as donations_jobs
 from almoner.giving.checkout.payments.domain import ProviderStatus
-from almoner.giving.refund_notices import jobs as refund_notices_jobs
-from almoner.giving.refund_notices.service import MAILS
+from almoner.giving.donor_emails import jobs as donor_emails_jobs
 from almoner.kit.money import Money
 from almoner.platform.jobs.background import BackgroundWorker
-from almoner.platform.jobs.background_tasks import BackgroundTasks, join_tasks
-from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.jobs.background_tasks import join_tasks
+from almoner.platform.pages.translations import TranslationCatalogues
 from tests.support.giving import DAY, Giving, gift
 
 MOMENT = timedelta(seconds=1)
@@ -23,14 +23,14 @@ MOMENT = timedelta(seconds=1)
 
 async def work(giving: Giving) -> None:
     """What is due for held money, by the rules, the provider of the test and the mailbox."""
-    db = giving.service.db
-    mails = MailRenderer(db.deployment, MAILS), SandboxMailbox(db, "Giving <giving@almoner.example>")
+    db, mailbox = giving.service.db, SandboxMailbox(giving.service.db, "Giving <giving@almoner.example>")
+    mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), mailbox)
     duties = join_tasks(
         [
             donations_jobs.provider_tasks.using(donations_jobs.Parts(giving.provider, LOOSE_LIMITS)),
             suspense_jobs.tasks,
             suspense_jobs.provider_tasks.using(giving.provider),
-            BackgroundTasks(refund_notices_jobs.handlers(*mails), refund_notices_jobs.reactions),
+            notifications_jobs.collect(donor_emails_jobs.notifications({}), mailer),
         ]
     )
     await BackgroundWorker(db, duties, giving.service.services.telemetry).drain()

@@ -21,6 +21,7 @@ from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.giving.receipts.domain import Donee, ReassignedOrganisation, Receipt
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
+from almoner.kit.public_links import NO_LINKS
 from almoner.kit.text import defuse_links
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment
@@ -109,7 +110,7 @@ def receipts(typed: str) -> list[dict[str, Any]]:
         refunded=RefundedAmount(AT, Money(600, "GBP")),
     )
     void = replace(receipt, refunded=RefundedAmount(AT, receipt.money))
-    facts = {"amount": "£26.00", "rows": [("receipt.donor", typed)], "back": "March 2", "moved": "March 2"}
+    facts = {"amount": "£26.00", "facts": [("receipt.donor", typed)]}
     donee = Donee(UUID(int=3), UUID(int=1), typed, "123456789", typed, "a", "n", AT, "b", "n", AT)
     ours = replace(receipt, donee=donee, benefits=Benefits(typed, 100))
     return [{**facts, "receipt": one} for one in (receipt, passed_on, void, ours)]
@@ -121,7 +122,12 @@ def letters(typed: str) -> list[dict[str, Any]]:
     kinds = [kind for kind in get_args(security_emails.Kind) if typed in HOSTILE or not kind.startswith("refund_")]
     values = dict.fromkeys(named, typed)
     return [
-        {"letter": security_emails.compose_email(kind, values, {"Device": typed}), "name": typed, "url": OWN}
+        {
+            "letter": security_emails.compose_email(kind, values, {"Device": typed}),
+            "name": typed,
+            "place": typed,
+            "url": OWN,
+        }
         for kind in kinds
     ]
 
@@ -139,8 +145,8 @@ def applications(typed: str) -> list[dict[str, Any]]:
 
 def named(typed: str, **facts: object) -> dict[str, Any]:
     """What most mails name."""
-    names = ("organisation", "partner", "name", "issuer", "former", "holder", "reference", "title", "amount", "on")
-    return {**dict.fromkeys(names, typed), "until": AT, **facts}
+    names = ("organisation", "partner", "agent", "name", "issuer", "former", "holder", "reference", "title", "amount")
+    return {**dict.fromkeys(names, typed), "until": AT, "on": AT, **facts}
 
 
 SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
@@ -149,16 +155,16 @@ SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
     "giving/account_notices/mails/payee_account": lambda typed: [
         named(typed, account=SimpleNamespace(currency="EUR", masked_number=typed, holder=typed))
     ],
-    "giving/checkout/card_testing/mails/code": lambda typed: [{"cause": SimpleNamespace(name=typed), "code": "123456"}],
+    "giving/checkout/card_testing/mails/code": lambda typed: [named(typed, code="123456")],
     "giving/disbursing/organisation_confirmations/mails/payee": lambda typed: [named(typed)],
     "giving/donor_statements/mails/statement": lambda typed: [named(typed)],
-    "giving/reassignment_notices/mails/reassigned": lambda typed: [
+    "giving/donor_emails/mails/reassigned": lambda typed: [
         named(typed, why=f"reassigned.why.{ground}") for ground in ("merged", "unknown", "failed_compliance")
     ],
     "giving/receipts/mails/receipt": receipts,
-    "giving/refund_notices/mails/gift_refund": lambda typed: [named(typed, left=left) for left in (typed, None)],
-    "giving/refund_notices/mails/refund": lambda typed: [named(typed, why="refund.why.paid_twice")],
-    "giving/transfer_notices/mails/transfer": lambda typed: [named(typed, rows=[("transfer.iban", typed)])],
+    "giving/donor_emails/mails/gift_refund": lambda typed: [named(typed, left=left) for left in (typed, None)],
+    "giving/donor_emails/mails/refund": lambda typed: [named(typed, why="refund.why.paid_twice")],
+    "giving/donor_emails/mails/transfer": lambda typed: [named(typed, numbers=[("transfer.iban", typed)])],
     "validation/agents/mails/confirmation": lambda typed: [named(typed, code="123456")],
     "validation/agents/mails/question": lambda typed: [named(typed)],
     "validation/applications/form/mails/application": applications,
@@ -166,9 +172,9 @@ SAMPLES: Mapping[str, Callable[[str], list[dict[str, Any]]]] = {
 }
 
 
-def found(suffix: str) -> set[str]:
+def found() -> set[str]:
     """Every mail of the service, from the folders."""
-    return {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.glob(f"**/mails/*{suffix}")}
+    return {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.glob("**/mails/*")}
 
 
 def in_every_language() -> list[tuple[str, str]]:
@@ -177,7 +183,7 @@ def in_every_language() -> list[tuple[str, str]]:
         (mail, tag)
         for mail in sorted(SAMPLES)
         for tag in CATALOGUES.offered_languages
-        if tag == "en" or "say(" in (PACKAGE / f"{mail}.txt").read_text()
+        if tag == "en" or "{{ t(" in (PACKAGE / f"{mail}.html").read_text()
     ]
 
 
@@ -187,9 +193,10 @@ def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
     renderer = MailRenderer(DEPLOYMENT, PACKAGE / path.parent, CATALOGUES)
     return [
         renderer.render_mail(
-            path.name,
+            f"{path.name}.html",
             renderer.language(tag),
             {"link": OWN, **facts},
+            brand=renderer.partner_brand(typed, "#123456", None, NO_LINKS),
             key="key",
             at=AT,
             partner=None,
@@ -200,7 +207,7 @@ def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
 
 
 def test_every_mail_of_the_service_is_tried() -> None:
-    assert found(".txt") == found(".html") == set(SAMPLES)
+    assert found() == set(SAMPLES)
     assert len(CATALOGUES.offered_languages) == 12
 
 
@@ -249,17 +256,19 @@ def test_the_subject_is_one_line_and_the_title_of_the_html() -> None:
 
 
 def test_html_from_elsewhere_keeps_its_tags_and_loses_its_links(tmp_path: Path) -> None:
-    (tmp_path / "x.html").write_text("{% block subject %}S{% endblock %}{{ shown }}{{ link|own_link }}")
-    (tmp_path / "x.txt").write_text("{{ shown|embed }} {{ elsewhere|own_link }}")
+    (tmp_path / "x.html").write_text(
+        "{% block subject %}S{% endblock %}{{ shown }} {{ link|own_link }} {{ elsewhere|own_link }}"
+    )
     facts = {
         "shown": Markup('<b title="a.example">&lt;evil.example</b>'),
         "link": OWN,
         "elsewhere": "https://evil.example",
     }
     mails = MailRenderer(DEPLOYMENT, tmp_path, CATALOGUES)
-    made = mails.render_mail("x", mails.language("en"), facts, key="k", at=AT, partner=None, to="ada@example.org")
-    assert made.html.startswith(f'S<b title="a.example">&lt;evil{JOINER}.{JOINER}example</b>{PAGES}')
-    assert find_links(made.text) == []
+    english, brand = mails.language("en"), mails.own_brand()
+    made = mails.render_mail("x.html", english, facts, brand=brand, key="k", at=AT, partner=None, to="ada@example.org")
+    assert made.html.startswith(f'S<b title="a.example">&lt;evil{JOINER}.{JOINER}example</b> {PAGES}')
+    assert find_links(made.text) == [OWN]
 
 
 @pytest.mark.parametrize("typed", HOSTILE)

@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.queue import JobRetry
 from almoner.platform.outbound import mailing
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused
+from almoner.platform.outbound.mailing import MailSent, MailUndeliverable
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 MAIL = Mail("key", NOW, None, "ada@example.org", "A subject", "A text", "<p>A text</p>", "en")
@@ -29,20 +30,19 @@ class Carrier:
 
 async def carried(
     carrier: Carrier, attempt: int = 1, patience: mailing.MailRetryPolicy = mailing.RETRY_FOR_DAYS
-) -> Result:
-    """What becomes of a job at an attempt."""
-    return await mailing.send_mail(carrier, MAIL, Job(1, "mails.send", {}, attempt, 0, NOW, None), patience)
+) -> MailSent | MailUndeliverable | JobRetry:
+    """What becomes of a mail at an attempt."""
+    return await mailing.send_mail(carrier, MAIL, attempt, patience)
 
 
-async def test_a_mail_goes_out_once_and_where_nobody_is_left_to_tell_none_does() -> None:
+async def test_a_mail_goes_out_once() -> None:
     carrier = Carrier()
-    assert isinstance(await carried(carrier), JobDone)
-    assert isinstance(await mailing.send_mail(carrier, None, Job(1, "mails.send", {}, 1, 0, NOW, None)), JobDone)
+    assert await carried(carrier) == MailSent()
     assert carrier.sent == [MAIL]
 
 
 async def test_what_is_refused_is_not_tried_again() -> None:
-    assert await carried(Carrier(MailRefused("no such mailbox"))) == JobDropped("no such mailbox")
+    assert await carried(Carrier(MailRefused("no such mailbox"))) == MailUndeliverable("no such mailbox", refused=True)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_what_nobody_takes_is_tried_for_as_long_as_it_is_of_use(
     down = Carrier(MailDelayed("down"))
     for attempt, minutes in enumerate(waits, 1):
         assert await carried(down, attempt, patience) == JobRetry(minutes * MINUTE, "down")
-    assert await carried(down, most, patience) == JobDropped("down")
+    assert await carried(down, most, patience) == MailUndeliverable("down", refused=False)
     assert lasts < sum((patience.delay_after(attempt) for attempt in range(1, most)), timedelta()) < 2 * lasts
 
 

@@ -17,9 +17,9 @@ from pypdf.generic import DictionaryObject
 
 from almoner.giving.checkout.donations.domain import RefundedAmount
 from almoner.giving.checkout.sessions.domain import Benefits
-from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.giving.receipts.domain import Donee, Receipt
+from almoner.giving.receipts.jobs import RECEIPT as RECEIPT_EMAIL
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.kit.public_links import PublicLinks
@@ -28,6 +28,7 @@ from almoner.platform.deployment import BaseUrls, Deployment, Environment
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import pdf
 from almoner.platform.pages.translations import TranslationCatalogues
+from tests.support import emails
 from tests.support.clock import TestClock
 from tests.support.figures import Figures
 
@@ -63,7 +64,7 @@ DONEE = Donee(
 @cache
 def renderer(environment: Environment = "sandbox") -> MailRenderer:
     deployment = Deployment(environment, TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return MailRenderer(deployment, receipts.MAILS)
+    return MailRenderer(deployment, RECEIPT_EMAIL.template.parent)
 
 
 @cache
@@ -187,8 +188,10 @@ async def test_the_same_receipt_is_the_same_bytes(language: str) -> None:
     first = await papers().render(receipt)
     await papers().render(replace(receipt, first_name="Somebody else"))
     assert await papers().render(receipt) == first
-    mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
-    assert [(file.name, file.content) for file in mail.attachments] == [("receipt-ACME-000042.pdf", first)]
+    email = papers().compose_email(receipt, "amina@example.org")
+    assert email.attach is not None
+    attached = await email.attach()
+    assert (attached.name, attached.content) == ("receipt-ACME-000042.pdf", first)
 
 
 @pytest.mark.parametrize("language", ["en", "ar", "ja"])
@@ -206,7 +209,7 @@ async def test_whose_service_it_is_stands_on_the_paper_with_its_notices(language
 
 async def test_h9_a_name_stands_in_the_order_of_the_language() -> None:
     receipt = replace(RECEIPT, language="ja", first_name="花子", last_name="山田")
-    mail = await papers().compose_mail(renderer(), receipt, "hanako@example.org")
+    mail = emails.rendered(renderer().deployment, RECEIPT_EMAIL, papers().compose_email(receipt, "hanako@example.org"))
     for shown in (text(await read(receipt)), mail.text, mail.html):
         assert "山田 花子" in shown
         assert "山田様" in re.sub("</?bdi>", "", shown)
@@ -226,7 +229,7 @@ async def test_a_receipt_says_what_it_is_for_taxes(
     expected = {confirmation: donee is None, acknowledgement: bool(donee and not benefits)}
     expected |= {deductible: bool(donee and benefits), "12-3456789": True}  # as the nonprofit's own number
     expected |= {"98-7654321": bool(donee), "1 Main": bool(donee), "Dinner for": bool(benefits)}
-    mail = await papers().compose_mail(renderer(), receipt, "amina@example.org")
+    mail = emails.rendered(renderer().deployment, RECEIPT_EMAIL, papers().compose_email(receipt, "amina@example.org"))
     shown = [without_marks(mail.text), without_marks(mail.html), text(await read(receipt))]
     for stated, present in expected.items():
         for place in shown[: 2 if language in ("ar", "he", "ja") else 3]:

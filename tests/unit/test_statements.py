@@ -12,7 +12,6 @@ import pytest
 from pypdf import PdfReader
 
 from almoner.giving.donor_statements import domain as donor_statements_domain
-from almoner.giving.donor_statements import service as donor_statements
 from almoner.giving.donor_statements.documents import StatementDocuments
 from almoner.giving.donor_statements.domain import (
     DonationSpan,
@@ -21,6 +20,7 @@ from almoner.giving.donor_statements.domain import (
     InvalidPeriod,
     StatementPeriod,
 )
+from almoner.giving.donor_statements.pages import TEMPLATES
 from almoner.kit.ids import Ids
 from almoner.kit.money import Money
 from almoner.platform.crypto import Vault
@@ -51,9 +51,7 @@ def statement(*lines: DonorStatementLine, language: str = "en-GB", more: bool = 
 
 async def read(made: DonorStatement) -> PdfReader:
     deployment = Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
-    return PdfReader(
-        io.BytesIO(await StatementDocuments(PageRenderer(deployment, donor_statements.MAILS)).render(made))
-    )
+    return PdfReader(io.BytesIO(await StatementDocuments(PageRenderer(deployment, TEMPLATES)).render(made)))
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from almoner import migrations
+from almoner.access.notifications import store as notifications_store
+from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.giving.checkout.donations import service as donations
+from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.events import outbox
 from almoner.platform.jobs.processes import Heartbeat
 from tests.support import webhooks
@@ -46,6 +50,12 @@ async def _left(service: Service, table: str) -> int:
         return int(await tx.fetchval(f"select count(*) from {table}"))
 
 
+async def _reject_an_email(service: Service) -> None:
+    one = UndeliverableEmail(uuid4(), None, "q", "q@q.example", "q", True, service.clock.now())
+    async with service.db.write() as tx:
+        await notifications_store.insert(tx, ALL_PARTNERS, one, {})
+
+
 async def _happen(service: Service, tenant: Tenant, times: int) -> None:
     await webhooks.happen(service, tenant, times=times)
     await service.drain()
@@ -61,6 +71,7 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             await webhooks.subscribe(api, sink)
             answer = await api.post("/v1/users", {}, idempotency_key="a-key")
             assert answer.status_code == 200
+            await _reject_an_email(service)
             await _happen(service, tenant, 3)
         started = await _left(service, table)
         assert started > 0, f"say here what makes a row of {table}"

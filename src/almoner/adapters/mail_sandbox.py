@@ -22,8 +22,9 @@ class SandboxMailbox:
 
     async def send(self, mail: Mail) -> None:
         """Keep the mail; the same mail is kept once."""
+        sender = "{} <{}>".format(*mail.sender(self._sender))
         async with self._database.write() as tx:
-            await mails.store_in_mailbox(tx, mail, mail_id_of(mail), self._sender, extract_links(mail))
+            await mails.store_in_mailbox(tx, mail, mail_id_of(mail), sender, extract_links(mail))
 
 
 def mail_id_of(mail: Mail) -> UUID:

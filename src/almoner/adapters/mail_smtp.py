@@ -98,7 +98,7 @@ class SmtpTransport:
     def _message(self, mail: Mail) -> MIMEMultipart:
         """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
         message = MIMEMultipart("mixed")
-        message["From"] = formataddr(parseaddr(self._sender))
+        message["From"] = formataddr(mail.sender(self._sender))
         if (recipient := ascii_email_address(mail.to)) is None:
             raise MailRefused("the recipient's address is not one")
         message["To"] = recipient

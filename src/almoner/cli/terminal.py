@@ -50,6 +50,7 @@ _MODULES: Final = {
     "operators": "operators.commands",
     "approvals": "operators.approvals",
     "audit": "audit.commands",
+    "emails": "emails.commands",
     "documents": "documents.commands",
     "release-copy": "release_copy.release_copy",
     "clean": "clean.clean",

@@ -16,7 +16,7 @@ TYPES = frozenset(
     "monetarydonationverification webhooksubscription webhookdelivery event apikey partner heldpayment requestpayment "
     "operator operatortoken signin passkey registerload screeningmatch screeningsubject appeal payeeaccount "
     "bankfile bankline bankstatement refund giftaidclaim dispute verificationflag payeeconfirmation "
-    "receiptdonee".split()
+    "receiptdonee email".split()
 )
 
 _SANDBOX = "sandbox_"

@@ -1,33 +1,22 @@
 """The mail with the addresses of somebody's sign-in pages."""
 
+from pathlib import Path
 from typing import Final
 
 from almoner.access.accounts import service
-from almoner.access.accounts.service import SEND_ADDRESSES, SendSignInUrls
-from almoner.platform.jobs.background_tasks import JobContext, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobOf, Result
-from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mailing import Mailer
-
-tasks: Final = TasksWith[Mailer]()
-"""The mails are those of ``service.MAILS``."""
+from almoner.access.accounts.service import SendSignInUrls
+from almoner.access.notifications.service import Email, Notification
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.queue import JobOf
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import RETRY_FOR_ONE_DAY
 
 
-@tasks.job(SEND_ADDRESSES)
-async def send_sign_in_urls(mailer: Mailer, work: JobContext, job: JobOf[SendSignInUrls]) -> Result:
-    """Mail them; nothing where nobody has the address, and nobody is told so."""
-    async with work.db.read() as tx:
-        email, found = await service.find_sign_in_urls(tx, job.details.email)
-    if not found:
-        return JobDone()
-    english = mailer.mails.language(None)
-    mail = mailer.mails.render_mail(
-        "addresses",
-        english,
-        {"addresses": found},
-        key=f"accounts:{job.id}",
-        at=job.due_at,
-        partner=None,
-        to=email,
-    )
-    return await mailer.send(mail, job, mailing.RETRY_FOR_ONE_DAY)
+async def compose_addresses(tx: Tx, _mails: MailRenderer, job: JobOf[SendSignInUrls]) -> Email | None:
+    """Where somebody signs in; None where nobody has the address, and nobody is told so."""
+    email, found = await service.find_sign_in_urls(tx, job.details.email)
+    return Email(email, f"accounts:{job.id}", {"addresses": found}) if found else None
+
+
+_TEMPLATE: Final = Path(__file__).parent / "mails" / "addresses.html"
+notifications: Final = (Notification(service.SEND_ADDRESSES, _TEMPLATE, compose_addresses, retry=RETRY_FOR_ONE_DAY),)

@@ -1,7 +1,6 @@
 """The addresses of sign-in pages, mailed to whoever has forgotten theirs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -12,8 +11,6 @@ from almoner.access.people import service as people
 from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import JobKind
-
-MAILS: Final = Path(__file__).parent / "mails"
 
 
 class SendSignInUrls(msgspec.Struct, frozen=True):

@@ -119,6 +119,7 @@ ACTION_LABELS: Final = {
     "refund.refused": "recorded that a refund will not be sent",
     "refund.let_rest": "closed a rejected refund",
     "refund.asked_again": "retried a refund with the payment provider",
+    "email.resent": "resent an email that could not be delivered",
     "settlement.imported": "imported a settlement report",
     "settlement_line.cleared": "cleared a settlement line",
     "agent_verification.confirmed": "confirmed the email address of an agent",

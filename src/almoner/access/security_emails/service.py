@@ -4,13 +4,12 @@ A token is never stored: the mail's link is made from the link's id when it is s
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
+from almoner.access.notifications.service import Email
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Person, Realm
@@ -18,11 +17,8 @@ from almoner.access.security_emails import domain
 from almoner.access.security_emails.domain import KINDS_WITH_LINK, Kind
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Tx
-from almoner.platform.jobs.queue import JobKind
-from almoner.platform.outbound.mail import Mail
+from almoner.platform.jobs.queue import JobKind, JobOf
 from almoner.platform.outbound.mail_rendering import MailRenderer
-
-MAILS: Final = Path(__file__).parent / "mails"
 
 
 class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,8 +78,9 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
         await enqueue_email(tx, after, "roles_changed", values={"roles": roles or "none"})
 
 
-async def render_email(tx: Tx, mails: MailRenderer, key: str, email: SendSecurityEmail, at: datetime) -> Mail | None:
-    """The mail of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
+async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEmail]) -> Email | None:
+    """The email of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
+    email = job.details
     realm = Realm(email.realm)
     try:
         person = await people.get(tx, realm, email.person)
@@ -94,22 +91,13 @@ async def render_email(tx: Tx, mails: MailRenderer, key: str, email: SendSecurit
         return None
     place = (await partners.get(tx, realm.partner)).name if realm.partner else "Almoner"
     values = {**email.values, "place": place, "user_name": email.user_name or person.user_name}
-    english = mails.language(None)
-    letter = domain.compose_email(email.kind, values, email.facts)
     facts = {
-        "letter": letter,
+        "letter": domain.compose_email(email.kind, values, email.facts),
         "name": domain.shorten_name(email.name or person.shown_name),
+        "place": place,
         "url": _link_url(tx, realm, email),
     }
-    return mails.render_mail(
-        "letter",
-        english,
-        facts,
-        key=key,
-        at=at,
-        partner=realm.id if realm.partner else None,
-        to=to,
-    )
+    return Email(to, f"letter:{job.id}", facts, partner_id=realm.id if realm.partner else None)
 
 
 def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:

@@ -1,9 +1,9 @@
 """Telling a nonprofit of an account that came after it was asked, and hearing that it is not its own."""
 
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from almoner.access.notifications.service import About
 from almoner.giving.account_notices import store
 from almoner.giving.account_notices.domain import NoticePage, PayeeAccountNotice
 from almoner.giving.account_notices.store import find as find
@@ -13,10 +13,9 @@ from almoner.giving.disbursing.verifications import service as verifications
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
-MAILS: Final = Path(__file__).parent / "mails"
-SEND: Final = "account_notices.send"
+SEND: Final = JobKind("account_notices.send", About)
 
 
 async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) -> None:
@@ -39,7 +38,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: Contact | None) ->
         account.id, unseen[0].partner_id, language_of_country(organisation.country_code), tx.now
     )
     if await store.insert(tx, notice):
-        await queue.enqueue_job(tx, SEND, {"account": str(account.id)})
+        await SEND.enqueue(tx, About(account.id))
 
 
 async def _confirmed_accounts(tx: Tx, verification_id: UUID) -> list[str]:

@@ -1,4 +1,4 @@
-"""From a statement to what the donor is given: the mail with the link, and the document."""
+"""From a statement to the document that the donor is given."""
 
 from datetime import date, datetime
 from functools import cache
@@ -8,10 +8,7 @@ from uuid import UUID
 
 from almoner.giving.donor_statements import domain
 from almoner.giving.donor_statements.domain import DonorStatement, DonorStatementLine
-from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
-from almoner.platform.outbound.mail import Mail
-from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
@@ -30,30 +27,10 @@ def _press() -> PdfRenderer:
 
 
 class StatementDocuments:
-    """Makes mails and documents of statements, in the language of the receipt that they were asked for by."""
+    """Makes documents of statements, in the language of the receipt that they were asked for by."""
 
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
-
-    def compose_mail(
-        self, mails: MailRenderer, link_id: UUID, receipt: Receipt, issuer: str, to: str, until: datetime, at: datetime
-    ) -> Mail:
-        """The mail that brings a link, which ends then (real time)."""
-        language = self._pages.language(receipt.language)
-        facts = {
-            "issuer": issuer,
-            "name": formats.greeting_name(receipt.first_name, receipt.last_name, language.locale),
-            "link": self.statement_url(receipt.donation_id, until),
-        }
-        return mails.render_mail(
-            "statement",
-            language,
-            facts,
-            key=f"statement:{link_id}",
-            at=at,
-            partner=receipt.partner_id,
-            to=to,
-        )
 
     def statement_url(self, donation_id: UUID, until: datetime) -> str:
         """The private address of the statement; nothing in it names the donor."""

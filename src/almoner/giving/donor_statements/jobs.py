@@ -1,36 +1,40 @@
-"""A donor asked for a statement: a job mails the link. It holds ids; what it sends is read when it runs."""
+"""A donor asked for a statement: its link is mailed. The job holds ids; what it sends is read when it runs."""
 
-from collections.abc import Mapping
-from uuid import UUID
+from pathlib import Path
+from typing import Final
 
+from almoner.access.notifications.service import Email, Notification
 from almoner.giving.donor_statements import domain, service, store
 from almoner.giving.donor_statements.documents import StatementDocuments
-from almoner.giving.donor_statements.service import SEND
+from almoner.giving.donor_statements.service import SEND, SendStatementLink
 from almoner.kit.errors import NotFound
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, Result
-from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mail import MailTransport
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs.queue import JobOf
 from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import RETRY_FOR_HOURS
+from almoner.platform.pages import formats
 
 
-def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
-    """The job's handler, with the templates and the carrier of mails."""
-    papers = StatementDocuments(mails)
+async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendStatementLink]) -> Email | None:
+    """The email with the link; None once that is over (real time), or the donor was forgotten."""
+    link_id, donation_id = job.details.link, job.details.donation
+    asked = await store.link_requested_at(tx, link_id)
+    if asked is None or tx.real_now >= asked + domain.LINK_LIFETIME:
+        return None
+    try:
+        receipt = await service.get_receipt(tx, donation_id)
+        to = await service.donor_email_of(tx, donation_id)
+    except NotFound:
+        return None
+    locale = mails.language(receipt.language).locale
+    facts = {
+        "issuer": await service.issuer_name_of(tx, receipt),
+        "name": formats.greeting_name(receipt.first_name, receipt.last_name, locale),
+        "link": StatementDocuments(mails).statement_url(donation_id, asked + domain.LINK_LIFETIME),
+    }
+    return Email(to, f"statement:{link_id}", facts, receipt.language, receipt.partner_id)
 
-    async def send(work: JobContext, job: Job) -> Result:
-        link_id, donation_id = UUID(job.payload["link"]), UUID(job.payload["donation"])
-        async with work.db.read() as tx:
-            asked = await store.link_requested_at(tx, link_id)
-            if asked is None or tx.real_now >= asked + domain.LINK_LIFETIME:
-                return JobDone()
-            try:
-                receipt = await service.get_receipt(tx, donation_id)
-                to = await service.donor_email_of(tx, donation_id)
-            except NotFound:
-                return JobDone()  # the donor was forgotten meanwhile
-            issuer = await service.issuer_name_of(tx, receipt)
-        mail = papers.compose_mail(mails, link_id, receipt, issuer, to, asked + domain.LINK_LIFETIME, job.due_at)
-        return await mailing.send_mail(transport, mail, job, mailing.RETRY_FOR_HOURS)
 
-    return {SEND: send}
+notifications: Final = (
+    Notification(SEND, Path(__file__).parent / "mails" / "statement.html", compose_link, retry=RETRY_FOR_HOURS),
+)

@@ -4,9 +4,10 @@ A statement shows all gifts of a donor, so it is opened by a link that is mailed
 a receipt's: receipts are forwarded and shown.
 """
 
-from pathlib import Path
 from typing import Final
 from uuid import UUID
+
+import msgspec
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import service as donations
@@ -17,10 +18,17 @@ from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind
 
-MAILS: Final = Path(__file__).parent / "mails"
-SEND: Final = "statements.send"
+
+class SendStatementLink(msgspec.Struct, frozen=True):
+    """Which link, to the donor of which donation."""
+
+    link: UUID
+    donation: UUID
+
+
+SEND: Final = JobKind("statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
@@ -45,7 +53,7 @@ async def request_link(tx: Tx, donation_id: UUID) -> bool:
     if await store.count_links_since(tx, partner, email, tx.real_now - domain.LINK_LIFETIME) >= domain.MAX_LINKS:
         return False
     link_id = await store.insert_link(tx, partner, donation_id)
-    await queue.enqueue_job(tx, SEND, {"link": str(link_id), "donation": str(donation_id)}, unique=str(link_id))
+    await SEND.enqueue(tx, SendStatementLink(link_id, donation_id), unique=str(link_id))
     return True
 
 

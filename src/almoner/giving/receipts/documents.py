@@ -1,15 +1,15 @@
 """From a receipt to what the donor is given: the mail in both forms, and the document that is attached to it."""
 
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+from almoner.access.notifications.service import Email
 from almoner.giving.receipts import domain
 from almoner.giving.receipts.domain import Receipt
 from almoner.kit import language as languages
-from almoner.platform.outbound.mail import Attachment, Mail
-from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mail import Attachment
 from almoner.platform.pages import formats
 from almoner.platform.pages.pdf import Facts, PdfRenderer, directional_text, public_notices
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text
@@ -32,29 +32,27 @@ class ReceiptDocuments:
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
-    async def compose_mail(self, mails: MailRenderer, receipt: Receipt, to: str) -> Mail:
-        """The mail that brings a receipt; the same until something becomes of the gift."""
+    def compose_email(self, receipt: Receipt, to: str) -> Email:
+        """The email that brings a receipt; the same until something becomes of the gift."""
         language = self._pages.language(receipt.language)
-        amount = formats.format_money(receipt.money.minor, receipt.money.currency, language.locale)
         facts = {
             "receipt": receipt,
-            "amount": amount,
-            "rows": self._rows(receipt, language),
-            "back": self._pages.format_day(receipt.refunded.at, language) if receipt.refunded else None,
-            "moved": self._pages.format_day(receipt.passed_on.at, language) if receipt.passed_on else None,
+            "amount": formats.format_money(receipt.money.minor, receipt.money.currency, language.locale),
+            "facts": self._rows(receipt, language),
             "link": self.status_url(receipt),
         }
-        reference = self._reference(receipt)
-        return mails.render_mail(
-            "receipt",
-            language,
+        return Email(
+            to,
+            f"receipt:{self._reference(receipt)}",
             facts,
-            key=f"receipt:{reference}",
+            receipt.language,
+            receipt.partner_id,
             at=receipt.received_at,
-            partner=receipt.partner_id,
-            to=to,
-            attachments=(Attachment(receipt.file_name, PDF, await self.render(receipt)),),
+            attach=partial(self._attachment, receipt),
         )
+
+    async def _attachment(self, receipt: Receipt) -> Attachment:
+        return Attachment(receipt.file_name, PDF, await self.render(receipt))
 
     async def render(self, receipt: Receipt) -> bytes:
         """The PDF; the same bytes each time, until more of the gift goes back, or it is passed on."""

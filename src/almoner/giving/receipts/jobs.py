@@ -1,26 +1,20 @@
-"""A payment was received: a job issues the receipt, once, and sends it. The job holds ids and the moment, no more."""
+"""A payment was received: its receipt is issued, once, and sent. The job holds ids and the moment, no more."""
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
+from almoner.access.notifications.service import Email, Notification
 from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
-from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.events.outbox import Event, Reaction
-from almoner.platform.jobs import queue
-from almoner.platform.jobs.background_tasks import Handler, JobContext
-from almoner.platform.jobs.queue import Job, JobDone, NewJob, Result
-from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mail import MailTransport
+from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
 from almoner.platform.outbound.mail_rendering import MailRenderer
-
-SEND: Final = "receipts.send"
 
 
 class _PaidDonation(msgspec.Struct):
@@ -30,40 +24,42 @@ class _PaidDonation(msgspec.Struct):
     type: str
 
 
-async def on_payment_received(tx: Tx, events: Sequence[Event]) -> None:
-    """Enqueue the receipts of hosted donations."""
-    jobs = []
-    for event in events:
-        paid = msgspec.convert(event.event_data(), _PaidDonation)
-        donation_id = tx.ids.parse("donation", paid.id)
-        if event.partner_id is not None and donation_id is not None and paid.type == "hosted":
-            payload = {
-                "partner": str(event.partner_id),
-                "donation": str(donation_id),
-                "received": iso_timestamp(event.created_at),
-            }
-            jobs.append(NewJob(SEND, payload, unique=str(donation_id)))
-    await queue.enqueue_jobs(tx, jobs)
+class SendReceipt(msgspec.Struct, frozen=True):
+    """Of which donation, and when its money came."""
+
+    id: UUID
+    partner: UUID
+    received: datetime
 
 
-reactions: Final = (Reaction(PAYMENT_SUCCESSFUL, on_payment_received),)
+SEND: Final = JobKind("receipts.send", SendReceipt)
 
 
-def handlers(mails: MailRenderer, transport: MailTransport) -> Mapping[str, Handler]:
-    """The job's handler, with the templates and the carrier of mails."""
-    papers = ReceiptDocuments(mails)
+def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
+    """Receipts of hosted donations."""
+    paid = read_record(event, _PaidDonation)
+    donation_id = tx.ids.parse("donation", paid.id)
+    if event.partner_id is None or donation_id is None or paid.type != "hosted":
+        return None
+    return SEND.new(SendReceipt(donation_id, event.partner_id, event.created_at), unique=str(donation_id))
 
-    async def send(work: JobContext, job: Job) -> Result:
-        partner, donation_id = Partner(UUID(job.payload["partner"])), UUID(job.payload["donation"])
-        async with work.db.write() as tx:
-            issued = await service.issue_receipt(
-                tx, partner, donation_id, datetime.fromisoformat(job.payload["received"])
-            )
-            to = await service.donor_email_of(tx, partner, donation_id)
-            if issued is None or to is None:
-                return JobDone()
-            receipt = await service.get(tx, donation_id)  # a receipt that is sent late may be void by now
-        mail = await papers.compose_mail(mails, receipt, to)
-        return await mailing.send_mail(transport, mail, job)
 
-    return {SEND: send}
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
+    """The receipt, issued if it is not yet; None for a donation that gets none, or whose donor is forgotten."""
+    partner, donation_id = Partner(job.details.partner), job.details.id
+    issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
+    to = await service.donor_email_of(tx, partner, donation_id)
+    if issued is None or to is None:
+        return None
+    # A receipt that is sent late may be void by now.
+    return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to)
+
+
+RECEIPT: Final = Notification(
+    SEND,
+    Path(__file__).parent / "mails" / "receipt.html",
+    compose_receipt,
+    PAYMENT_SUCCESSFUL,
+    _receipt_job,
+)
+notifications: Final = (RECEIPT,)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -25,9 +24,7 @@ from almoner.kit.text import to_one_line
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 
-MAILS: Final = Path(__file__).parent / "mails"
 _EIN_REGISTRY: Final = "IRS"
-
 _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 

@@ -391,3 +391,18 @@ create table oidc_used_state (
 );
 create index oidc_used_state_expiry on oidc_used_state (partner_id, expires_at);
 grant select, insert, update, delete on oidc_used_state to almoner_app;
+
+-- Emails that no mail server took, with what their job held, so that they can be sent again.
+create table undeliverable_email (
+    id uuid primary key,
+    partner_id uuid references partner (id),
+    kind text not null,
+    payload jsonb not null,
+    recipient text not null,
+    reason text not null,
+    refused boolean not null,
+    created_at timestamptz not null
+);
+create index undeliverable_email_age on undeliverable_email (created_at);
+comment on column undeliverable_email.refused is 'by the mail server, for good; otherwise it did not take it in time';
+grant select, insert, delete on undeliverable_email to almoner_app;

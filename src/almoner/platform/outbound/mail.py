@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from email.utils import parseaddr
 from typing import Protocol
 from uuid import UUID
 
@@ -32,7 +33,8 @@ class Mail:
 
     ``key`` is the same for the same mail: a carrier that is handed it twice delivers it once where it can, and always
     under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is;
-    ``reply_to``: where questions go, None where nobody reads them.
+    ``reply_to``: where questions go, None where nobody reads them. ``sender_name``: shown as who sends it, None for
+    the name in the settings.
     """
 
     key: str
@@ -45,6 +47,12 @@ class Mail:
     language: str
     attachments: tuple[Attachment, ...] = ()
     reply_to: str | None = None
+    sender_name: str | None = None
+
+    def sender(self, configured: str) -> tuple[str, str]:
+        """Name and address of who sends it, where the settings say ``Giving <giving@example.org>``."""
+        name, address = parseaddr(configured)
+        return self.sender_name or name, address
 
 
 class MailTransport(Protocol):

@@ -1,4 +1,4 @@
-"""From a template to a mail in which nothing is a link but our own: in the text, the HTML and the subject.
+"""From a template to a mail in its sender's brand, in which nothing is a link but our own: text, HTML and subject.
 
 Programs that show mails make links of what looks like an address. Every value that a template shows is therefore
 treated as typed by a stranger, as escaping treats it, unless the template marks it as a link of ours.
@@ -7,9 +7,9 @@ treated as typed by a stranger, as escaping treats it, unless the template marks
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -18,14 +18,32 @@ from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from almoner.kit.public_links import PublicLinks
+from almoner.kit.public_links import NO_LINKS, PublicLinks
 from almoner.kit.text import defuse_links
 from almoner.platform.deployment import Deployment
 from almoner.platform.outbound.mail import Attachment, Mail
+from almoner.platform.outbound.mail_text import text_of_html
+from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, template_environment
 from almoner.platform.pages.translations import Language, TranslationCatalogues
 
 _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
+
+
+@dataclass(frozen=True, slots=True)
+class MailBrand:
+    """In whose name a mail is. ``panel`` and ``button``: colours on which white is legible. ``logo``: its address.
+
+    ``links``: of a partner, shown beside those of the deployment. ``sender``: the name that programs show, None for
+    the one in the settings.
+    """
+
+    name: str
+    sender: str | None = None
+    panel: str = "#0b4a3c"
+    button: str = "#0d5c4a"
+    logo: str | None = None
+    links: PublicLinks = NO_LINKS
 
 
 class _OwnText(str):
@@ -42,17 +60,22 @@ class _OwnMarkup(Markup):
 
 @cache
 def _mail_environment(templates: Path) -> Environment:
-    """Compiled once in a process. ``button`` is called here: what a macro makes is treated within it, and not again."""
+    """Compiled once in a process. Parts are called here: what a macro makes is treated within it, and not again."""
     made = template_environment(templates, _without_links)
     made.filters["embed"] = _bidi_isolated_in_mail
     made.filters["own_link"] = _own_link
     parts: Any = made.get_template("mail_parts.html").module
-    made.globals["button"] = lambda link, words: _OwnMarkup(parts.button(link, words))
+    for name in ("button", "rows", "digits"):
+        made.globals[name] = pass_context(partial(_part, getattr(parts, name)))
     return made
 
 
+def _part(macro: Callable[..., str], context: Context, *values: object, **options: bool) -> Markup:
+    return _OwnMarkup(macro(context, *values, **options))
+
+
 class MailRenderer(PageRenderer):
-    """Renders the mails of one slice: ``<name>.txt``, ``<name>.html``, and the subject from the latter's block."""
+    """Renders the mails of one slice: ``<name>.html``, the subject from its block, and the text from what it shows."""
 
     def __init__(
         self, deployment: Deployment, templates: Path, catalogues: TranslationCatalogues | None = None
@@ -60,12 +83,30 @@ class MailRenderer(PageRenderer):
         super().__init__(deployment, templates, catalogues)
         self._templates = _mail_environment(templates)
 
+    def own_brand(self) -> MailBrand:
+        """The deployment's."""
+        return MailBrand(self.deployment.public_links.name or "Almoner")
+
+    def partner_brand(self, name: str, colour: str | None, logo: str | None, links: PublicLinks) -> MailBrand:
+        """A partner's. ``colour``: made legible. ``logo``: the key of an image."""
+        palette = colours.build_palette(colours.parse_colour(colour)).light if colour else {}
+        own = MailBrand(name)
+        return MailBrand(
+            name,
+            name,
+            palette.get("--panel", own.panel),
+            palette.get("--brand", own.button),
+            f"{self.deployment.links.pages}/media/{logo}" if logo else None,
+            links,
+        )
+
     def render_mail(
         self,
-        name: str,
+        template: str,
         language: Language,
         facts: Mapping[str, object],
         *,
+        brand: MailBrand,
         key: str,
         at: datetime,
         partner: UUID | None,
@@ -73,22 +114,32 @@ class MailRenderer(PageRenderer):
         attachments: Sequence[Attachment] = (),
     ) -> Mail:
         """The mail of a template, in this language; ``facts`` are what the template reads, as they were typed."""
+        shown = {**facts, "brand": brand, "brand_links": _own_links(brand.links)}
+        made = self.render_text(template, language, **shown)
         return Mail(
             key=key,
             at=at,
             partner=partner,
             to=to,
-            subject=self._subject(name, language, facts),
-            text=f"{self.render_text(f'{name}.txt', language, **facts)}{self.render_text('mail_foot.txt', language)}",
-            html=self.render_text(f"{name}.html", language, **facts),
+            subject=self._subject(template, language, shown),
+            text=self._text(made, language),
+            html=made,
             language=language.html_lang,
             attachments=tuple(attachments),
-            reply_to=self.deployment.public_links.contact,
+            reply_to=brand.links.contact or self.deployment.public_links.contact,
+            sender_name=brand.sender,
+        )
+
+    def _text(self, made: str, language: Language) -> str:
+        return text_of_html(
+            made,
+            lambda inner: bidi_isolated_plain_text(inner, language.direction),
+            lambda label, value: language.text("page.fact", label=label, value=value),
         )
 
     def _subject(self, name: str, language: Language, facts: Mapping[str, object]) -> str:
         """What the block says, which is the title of the HTML as well, in one line."""
-        template = self._templates.get_template(f"{name}.html")
+        template = self._templates.get_template(name)
         shown = template.blocks["subject"](template.new_context({**self._shared(language), **facts}))
         return " ".join(html.unescape("".join(shown)).split())
 

@@ -1,13 +1,12 @@
-"""Sending the mail of a job: again while nobody takes it, for as long as it is of use, and not once it is refused."""
+"""Handing a mail over: again while nobody takes it, for as long as it is of use, and not once it is refused."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from almoner.platform.jobs.outside import waiting_outside
-from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobRetry, Result
+from almoner.platform.jobs.queue import JobRetry
 from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailTransport
-from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +31,30 @@ RETRY_FOR_ONE_DAY: Final = MailRetryPolicy(_MINUTE, _MINUTE, 60 * 24)
 """Every minute: a link of an hour is over by then, and who reads a notice a day later has not been served."""
 
 
+@dataclass(frozen=True, slots=True)
+class MailSent:
+    """A mail server has taken the mail."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailUndeliverable:
+    """It is not tried again. ``refused``: for good, by the mail server; else it was tried for long enough."""
+
+    reason: str
+    refused: bool
+
+
 async def send_mail(
-    transport: MailTransport, mail: Mail | None, job: Job, patience: MailRetryPolicy = RETRY_FOR_DAYS
-) -> Result:
-    """Have a mail carried; None: there is nobody to tell any more."""
-    if mail is None:
-        return JobDone()
+    transport: MailTransport, mail: Mail, attempt: int, policy: MailRetryPolicy
+) -> MailSent | MailUndeliverable | JobRetry:
+    """Hand a mail over, the first attempt being 1; what became of it."""
     try:
         with waiting_outside():
             await transport.send(mail)
     except MailRefused as refused:
-        return JobDropped(str(refused))
+        return MailUndeliverable(str(refused), refused=True)
     except MailDelayed as delayed:
-        if patience.most is not None and job.attempt >= patience.most:
-            return JobDropped(str(delayed))
-        return JobRetry(patience.delay_after(job.attempt), str(delayed))
-    return JobDone()
-
-
-@dataclass(frozen=True, slots=True)
-class Mailer:
-    """What jobs that write to people need: the templates of their slice, and who carries mails."""
-
-    mails: MailRenderer
-    transport: MailTransport
-
-    async def send(self, mail: Mail | None, job: Job, patience: MailRetryPolicy = RETRY_FOR_DAYS) -> Result:
-        """As ``send_mail``."""
-        return await send_mail(self.transport, mail, job, patience)
+        if policy.most is not None and attempt >= policy.most:
+            return MailUndeliverable(str(delayed), refused=False)
+        return JobRetry(policy.delay_after(attempt), str(delayed))
+    return MailSent()

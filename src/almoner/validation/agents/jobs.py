@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+from almoner.access.notifications.service import Notification
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, JobRetry, Result
 from almoner.platform.outbound import mailing
-from almoner.platform.outbound.mailing import Mailer
 from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import agent_review, email_confirmation, emails, service
@@ -23,9 +24,8 @@ _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The mails (``service.MAILS``) and who carries them, which hosts take mail, and the watch lists."""
+    """Which hosts take mail, and the watch lists."""
 
-    mailer: Mailer
     hosts: MailHosts
     screener: Screener
 
@@ -89,17 +89,8 @@ async def review(parts: Parts, work: JobContext, job: JobOf[agent_review.ReviewA
     return JobDone()
 
 
-@review_tasks.job(email_confirmation.SEND_CONFIRMATION)
-async def send_confirmation(parts: Parts, work: JobContext, job: JobOf[email_confirmation.SendConfirmation]) -> Result:
-    """Have the applicant confirm the e-mail address."""
-    async with work.db.read() as tx:
-        mail = await emails.confirmation_email(tx, parts.mailer.mails, job.details.confirmation, job.due_at)
-    return await parts.mailer.send(mail, job)
-
-
-@review_tasks.job(agent_review.ASK_NONPROFIT)
-async def request_confirmation(parts: Parts, work: JobContext, job: JobOf[agent_review.AskNonprofit]) -> Result:
-    """Ask the nonprofit about the applicant."""
-    async with work.db.read() as tx:
-        mail = await emails.representation_request_email(tx, parts.mailer.mails, job.details.verification, job.due_at)
-    return await parts.mailer.send(mail, job)
+_MAILS: Final = Path(__file__).parent / "mails"
+notifications: Final = (
+    Notification(email_confirmation.SEND_CONFIRMATION, _MAILS / "confirmation.html", emails.compose_confirmation),
+    Notification(agent_review.ASK_NONPROFIT, _MAILS / "question.html", emails.compose_representation_request),
+)

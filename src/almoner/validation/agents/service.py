@@ -7,7 +7,6 @@ the record as its GET then shows it (settled 6).
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -52,7 +51,6 @@ from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
 
-MAILS: Final = Path(__file__).parent / "mails"
 BATCH: Final = 1000  # S4
 _SANDBOX_NOTE: Final = "A test value in firstName asked for it."
 

@@ -1,15 +1,14 @@
 """Asking nonprofits by mail, where their address is known, and forgetting who was asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from pathlib import Path
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
+from almoner.access.notifications.service import Email, Notification
 from almoner.giving.disbursing.organisation_confirmations import service
-from almoner.giving.disbursing.organisation_confirmations.domain import ConfirmationPage
 from almoner.giving.disbursing.organisation_confirmations.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import Contacts
 from almoner.giving.disbursing.verifications import service as verifications
@@ -18,9 +17,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobDropped, JobOf, Result
-from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
-from almoner.platform.outbound.mailing import Mailer
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -35,17 +32,9 @@ class _VerificationRecord(msgspec.Struct):
     status: _Status
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The mails (``service.MAILS``) and who carries them, and where nonprofits are asked."""
-
-    mailer: Mailer
-    contacts: Contacts
-
-
 tasks: Final = Tasks()
 tasks.periodic("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1))
-mail_tasks: Final = TasksWith[Parts]()
+request_tasks: Final = TasksWith[Contacts]()
 
 
 @tasks.reacts_to_events(PROGRESSED)
@@ -62,26 +51,16 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
             await service.enqueue_name_erasure(tx, verification_id)
 
 
-@mail_tasks.job(service.REQUEST)
-async def request_confirmation(parts: Parts, work: JobContext, job: JobOf[service.OfVerification]) -> Result:
+@request_tasks.job(service.REQUEST)
+async def request_confirmation(contacts: Contacts, work: JobContext, job: JobOf[service.OfVerification]) -> Result:
     """Ask the nonprofit, where its address is known."""
     async with work.db.write() as tx:
         found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)
         try:
-            await service.request_confirmation_once(tx, found.id, await parts.contacts(tx, found.organisation_id))
+            await service.request_confirmation_once(tx, found.id, await contacts(tx, found.organisation_id))
         except InvalidState as refused:
             return JobDropped(str(refused))
     return JobDone()
-
-
-@mail_tasks.job(service.SEND)
-async def send_request(parts: Parts, work: JobContext, job: JobOf[service.SendRequest]) -> Result:
-    """Mail it, while it is open."""
-    mail_id = job.details.mail
-    async with work.db.read() as tx:
-        asked = await service.find_page_for_mail(tx, mail_id)
-        mail = None if asked is None else compose_mail(tx, parts.mailer.mails, mail_id, asked, job.due_at)
-    return await parts.mailer.send(mail, job)
 
 
 @tasks.job(service.ERASE_NAMES)
@@ -92,23 +71,20 @@ async def erase_names(work: JobContext, job: JobOf[service.OfVerification]) -> R
     return JobDone()
 
 
-def compose_mail(tx: Tx, mails: MailRenderer, mail_id: UUID, asked: ConfirmationPage, at: datetime) -> Mail:
-    """The mail to the nonprofit, in the language that it was asked in."""
+async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendRequest]) -> Email | None:
+    """The email to the nonprofit, in the language that it was asked in."""
+    mail_id = job.details.mail
+    if (asked := await service.find_page_for_mail(tx, mail_id)) is None:
+        return None
     confirmation = asked.confirmation
     assert confirmation.email is not None, "what is open has an address"
-    language = mails.language(confirmation.language)
     facts = {
         "partner": asked.partner,
         "organisation": asked.organisation,
         "until": confirmation.expires_at,
         "link": f"{tx.links.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, confirmation.id)}",
     }
-    return mails.render_mail(
-        "payee",
-        language,
-        facts,
-        key=f"payee:{mail_id}",
-        at=at,
-        partner=asked.verification.partner_id,
-        to=confirmation.email,
-    )
+    return Email(confirmation.email, f"payee:{mail_id}", facts, confirmation.language, asked.verification.partner_id)
+
+
+notifications: Final = (Notification(service.SEND, Path(__file__).parent / "mails" / "payee.html", compose_question),)

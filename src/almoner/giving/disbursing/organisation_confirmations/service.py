@@ -5,7 +5,6 @@ Whatever changes one holds its verification first.
 
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -30,8 +29,6 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
-
-MAILS: Final = Path(__file__).parent / "mails"
 
 
 class SendRequest(msgspec.Struct, frozen=True):

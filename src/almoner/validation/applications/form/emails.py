@@ -1,34 +1,31 @@
 """The mail that hands the form over to a colleague. It holds nothing that was typed: nobody writes to others by it."""
 
-from datetime import datetime
-from uuid import UUID
-
+from almoner.access.notifications.service import Email
 from almoner.platform.database.transactions import Tx
-from almoner.platform.outbound.mail import Mail
+from almoner.platform.jobs.queue import JobOf
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.form import service
+from almoner.validation.applications.form.service import HandOver
 from almoner.validation.applications.invites import service as invites
 
 
-async def handover_email(tx: Tx, mails: MailRenderer, handover_id: UUID, at: datetime) -> Mail | None:
+async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[HandOver]) -> Email | None:
     """The mail with the link; None when there is nothing to go on with any more."""
-    found = await service.find_open_handover(tx, handover_id)
+    found = await service.find_open_handover(tx, job.details.handover)
     if found is None:
         return None
     handed, application = found
-    language = mails.language(application.language)
     partner = application.configuration.display_name
     facts = {
         "partner": partner,
         "until": application.invite.expires_at,
         "link": invites.build_api_record(tx, application.invite).url,
     }
-    return mails.render_mail(
-        "handover",
-        language,
+    return Email(
+        handed.email,
+        f"application-handover:{handed.id}",
         facts,
-        key=f"application-handover:{handed.id}",
-        at=at,
-        partner=application.invite.partner_id,
-        to=handed.email,
+        application.language,
+        application.invite.partner_id,
+        partner,
     )

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
+from almoner.access.notifications.service import Email, Notification
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event
-from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobOf, Result
-from almoner.platform.outbound.mailing import Mailer
+from almoner.platform.jobs.background_tasks import Tasks
+from almoner.platform.jobs.queue import JobOf
+from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.documents import domain as documents_domain
-from almoner.validation.applications.form import emails, notifications, service, status_emails, store
+from almoner.validation.applications.form import emails, service, status_emails, store
+from almoner.validation.applications.form import notifications as applicant_notifications
 from almoner.validation.applications.form.notifications import (
     NOTIFY_APPLICANT,
     NotificationKind,
@@ -33,8 +36,6 @@ tasks: Final = Tasks()
 tasks.periodic(
     "applications.forget_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
 )
-mail_tasks: Final = TasksWith[Mailer]()
-"""The mails are those of ``service.MAILS``."""
 
 
 @tasks.reacts_to_events(submissions_domain.CREATED)
@@ -69,26 +70,20 @@ async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.Documen
     """Documents were scanned."""
     for reported in scanned:
         if not reported.clean:
-            await notifications.notify_document_rejected(tx, reported.document)
+            await applicant_notifications.notify_document_rejected(tx, reported.document)
 
 
-@mail_tasks.job(service.HAND_OVER)
-async def hand_over(mailer: Mailer, work: JobContext, job: JobOf[service.HandOver]) -> Result:
-    """Mail a form to somebody else who fills it in."""
-    async with work.db.read() as tx:
-        mail = await emails.handover_email(tx, mailer.mails, job.details.handover, job.due_at)
-    return await mailer.send(mail, job)
-
-
-@mail_tasks.job(NOTIFY_APPLICANT)
-async def write_to_applicant(mailer: Mailer, work: JobContext, job: JobOf[NotifyApplicant]) -> Result:
-    """Mail what happened; where nothing is missing yet, look again later."""
+async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApplicant]) -> Email | None:
+    """What an applicant is told; where nothing is missing yet, that is looked at again."""
     wanted = job.details
-    async with work.db.read() as tx:
-        mail = await status_emails.build_status_email(
-            tx, mailer.mails, wanted.submission, wanted.kind, wanted.of, job.due_at
-        )
-    if mail is None and wanted.kind == "missing":
-        async with work.db.write() as tx:
-            await notifications.schedule_requirements_check(tx, wanted.submission, wanted.of)
-    return await mailer.send(mail, job)
+    email = await status_emails.build_status_email(tx, mails, wanted.submission, wanted.kind, wanted.of, job.due_at)
+    if email is None and wanted.kind == "missing":
+        await applicant_notifications.schedule_requirements_check(tx, wanted.submission, wanted.of)
+    return email
+
+
+MAILS: Final = Path(__file__).parent / "mails"
+notifications: Final = (
+    Notification(service.HAND_OVER, MAILS / "handover.html", emails.compose_handover),
+    Notification(NOTIFY_APPLICANT, MAILS / "application.html", compose_status_email),
+)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -28,8 +27,6 @@ from almoner.validation.applications.invites import service as invites
 from almoner.validation.applications.invites.domain import Invite
 from almoner.validation.applications.submission_documents import service as submission_documents
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
-
-MAILS: Final = Path(__file__).parent / "mails"
 
 
 class HandOver(msgspec.Struct, frozen=True):

@@ -3,9 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
+from almoner.access.notifications.service import Email
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
-from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.pages import formats
 from almoner.validation.applications.form import status, status_views
@@ -17,7 +17,7 @@ from almoner.validation.applications.submissions import service as submissions
 
 async def build_status_email(
     tx: Tx, mails: MailRenderer, submission_id: UUID, kind: NotificationKind, of: str, at: datetime
-) -> Mail | None:
+) -> Email | None:
     """One mail; None where nobody can be written to, and where it would say what is not true any more."""
     try:
         known = await status_views.load_application_status(tx, submission_id)
@@ -31,25 +31,25 @@ async def build_status_email(
         if kind == "received" and of != str(submission.agent_verification_id):
             return None  # another one tells it, since the address was corrected
         at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
-    language = mails.language(known.language)
+    locale = mails.language(known.language).locale
     facts = {
         "partner": known.partner,
         "organisation": submission.organisation_name,
         "kind": kind,
-        "name": formats.greeting_name(applicant.first_name or "", applicant.last_name or "", language.locale),
+        "name": formats.greeting_name(applicant.first_name or "", applicant.last_name or "", locale),
         "missing": known.missing if kind == "missing" else [],
         "reasons": status.failure_reason_keys(submission) if kind == "failed" else [],
         "due": known.appeal.due_at if known.appeal is not None and kind == "appealed" else None,
         "link": status_link(tx, submission_id, at),
     }
-    return mails.render_mail(
-        "application",
-        language,
+    return Email(
+        applicant.email,
+        f"application:{submission_id}:{kind}:{of}",
         facts,
-        key=f"application:{submission_id}:{kind}:{of}",
-        at=at,
-        partner=submission.partner_id,
-        to=applicant.email,
+        known.language,
+        submission.partner_id,
+        known.partner,
+        at,
     )
 
 

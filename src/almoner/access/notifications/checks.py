@@ -1,0 +1,15 @@
+"""What the self-check asks of emails: that a mail server takes them."""
+
+from typing import Final
+
+from almoner.platform.observability.selfcheck import ConsistencyCheck
+
+checks: Final = (
+    ConsistencyCheck(
+        "emails.sent",
+        "The mail server took or rejected every email in time",
+        "Run `almoner check --mail-to ADDRESS` and see docs/runbooks/emails.md",
+        "select id from undeliverable_email where not refused",
+        "email",
+    ),
+)

@@ -1,0 +1,117 @@
+"""Declared emails go out: composed in one transaction, sent in none, and recorded with the end of the job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import groupby
+from typing import Any, Final, TypeVar
+
+from almoner.access.notifications import service, store
+from almoner.access.notifications.domain import DeliveryResult, UndeliverableEmail
+from almoner.access.notifications.service import Email, Notification
+from almoner.access.partners import service as partners
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.deployment import Deployment
+from almoner.platform.events.outbox import Event, Reaction
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Tasks
+from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobRecorded, JobRetry
+from almoner.platform.outbound import mailing
+from almoner.platform.outbound.mail import MailTransport
+from almoner.platform.outbound.mail_rendering import MailBrand, MailRenderer
+from almoner.platform.outbound.mailing import MailUndeliverable
+from almoner.platform.pages.translations import TranslationCatalogues
+
+T = TypeVar("T")
+
+tasks: Final = Tasks()
+tasks.periodic("emails.forget", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Mailer:
+    """What sends emails: the words of each language, and who carries them."""
+
+    deployment: Deployment
+    catalogues: TranslationCatalogues
+    transport: MailTransport
+
+    def handler(self, notification: Notification[Any]) -> Handler:
+        """Who does its jobs."""
+        mails = MailRenderer(self.deployment, notification.template.parent, self.catalogues)
+        return partial(send_email, notification, mails, self.transport)
+
+
+def collect(notifications: Sequence[Notification[Any]], mailer: Mailer) -> BackgroundTasks:
+    """What sends them, and what enqueues those that follow an event: one reaction for each type."""
+    by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
+    return BackgroundTasks(
+        {one.kind.name: mailer.handler(one) for one in notifications},
+        tuple(
+            Reaction(event or "", partial(enqueue_emails, tuple(group)))
+            for event, group in groupby(by_event, key=lambda one: one.event)
+        ),
+    )
+
+
+async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, events: Sequence[Event]) -> None:
+    """Enqueue the emails that follow events."""
+    jobs = [
+        job
+        for event in events
+        for one in notifications
+        if one.job_of is not None and (job := one.job_of(tx, event)) is not None
+    ]
+    await queue.enqueue_jobs(tx, jobs)
+
+
+async def send_email(
+    notification: Notification[T], mails: MailRenderer, transport: MailTransport, work: JobContext, job: Job
+) -> Answer:
+    """Do the job of an email."""
+    wanted = notification.kind.decode(job)
+    async with work.db.write() as tx:
+        email = await notification.compose(tx, mails, wanted)
+        brand = None if email is None else await _brand_of(tx, mails, email)
+    if email is None or brand is None:
+        return JobDone()
+    mail = mails.render_mail(
+        notification.template.name,
+        mails.language(email.language),
+        email.facts,
+        brand=brand,
+        key=email.key,
+        at=email.at or job.due_at,
+        partner=email.partner_id,
+        to=email.to,
+        attachments=() if email.attach is None else (await email.attach(),),
+    )
+    sent = await mailing.send_mail(transport, mail, job.attempt, notification.retry)
+    if isinstance(sent, JobRetry):
+        return sent
+    if not isinstance(sent, MailUndeliverable) and notification.record is None:
+        return JobDone()
+    async with work.db.write() as tx:
+        if isinstance(sent, MailUndeliverable):
+            await _record_undeliverable(tx, job, email, sent)
+        if notification.record is not None:
+            result: DeliveryResult = "undeliverable" if isinstance(sent, MailUndeliverable) else "sent"
+            await notification.record(tx, wanted.details, result)
+        await work.finish(tx, [FinishedJob(job, JobDone())])
+    return JobRecorded(JobDone())
+
+
+async def _brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
+    """The partner's, as its reader knows it, else the deployment's."""
+    if email.partner_id is None:
+        return mails.own_brand()
+    partner = await partners.get(tx, Partner(email.partner_id))
+    return mails.partner_brand(
+        email.sender or partner.name, partner.brand_colour, partner.brand_logo, partner.public_links
+    )
+
+
+async def _record_undeliverable(tx: Tx, job: Job, email: Email, found: MailUndeliverable) -> None:
+    new = UndeliverableEmail(tx.new_id(), email.partner_id, job.kind, email.to, found.reason, found.refused, tx.now)
+    await store.insert(tx, new, job.payload)

@@ -1,0 +1,104 @@
+"""Emails as slices declare them, and what could not be delivered.
+
+A slice says when an email is sent, and composes it from records when it is; ``jobs.py`` here does the rest::
+
+    RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
+
+    async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None: ...
+
+The template's blocks are ``subject``, ``content`` and ``why``: why the reader gets it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.notifications import store
+from almoner.access.notifications.domain import (
+    RETENTION,
+    DeliveryResult,
+    NoSuchUndeliverableEmail,
+    UndeliverableEmail,
+)
+from almoner.platform.database.transactions import Tx
+from almoner.platform.events.outbox import Event
+from almoner.platform.jobs import queue
+from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.outbound.mail import Attachment
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.outbound.mailing import RETRY_FOR_DAYS, MailRetryPolicy
+
+BATCH = 1000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Email:
+    """One email, composed in a transaction.
+
+    ``key`` is the same for the same mail, however often it is sent. ``facts``: what the template reads, as it was
+    typed. ``partner_id``: in whose brand it is, None for the deployment's; ``sender``: the name that the reader knows
+    that by, where it is another. ``at``: of what it is about, else when it was due. ``attach``: makes its attachment.
+    """
+
+    to: str
+    key: str
+    facts: Mapping[str, object]
+    language: str | None = None
+    partner_id: UUID | None = None
+    sender: str | None = None
+    at: datetime | None = None
+    attach: Callable[[], Awaitable[Attachment]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification(Generic[T]):
+    """An email, as its slice declares it.
+
+    ``compose``: the email of a job, None when there is nobody to tell any more; its transaction may write.
+    ``event``: what it is sent after, with its job by ``job_of``; without one, the slice enqueues it. ``record``: what
+    its slice does with the result, in the transaction that ends the job.
+    """
+
+    kind: JobKind[T]
+    template: Path
+    compose: Callable[[Tx, MailRenderer, JobOf[T]], Awaitable[Email | None]]
+    event: str | None = None
+    job_of: Callable[[Tx, Event], NewJob | None] | None = None
+    retry: MailRetryPolicy = RETRY_FOR_DAYS
+    record: Callable[[Tx, T, DeliveryResult], Awaitable[None]] | None = None
+
+
+class About(msgspec.Struct, frozen=True):
+    """The details of an email's job that needs one record alone."""
+
+    id: UUID
+
+
+async def list_undeliverable(tx: Tx, limit: int) -> Sequence[UndeliverableEmail]:
+    """Emails that could not be delivered, newest first."""
+    return await store.list_newest(tx, limit)
+
+
+async def resend(tx: Tx, email_id: UUID) -> None:
+    """Have one sent again, as it is composed now. Raises NoSuchUndeliverableEmail."""
+    if (found := await store.delete(tx, email_id)) is None:
+        raise NoSuchUndeliverableEmail
+    kind, payload = found
+    await queue.enqueue_job(tx, kind, payload)
+
+
+async def next_deletion_at(tx: Tx) -> datetime | None:
+    """When the oldest is forgotten."""
+    oldest = await store.oldest_at(tx)
+    return None if oldest is None else oldest + RETENTION
+
+
+async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
+    """Sweep: forget what could not be delivered long ago; how many."""
+    return await store.delete_until(tx, tx.now - RETENTION, limit)

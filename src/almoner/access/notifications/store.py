@@ -1,0 +1,70 @@
+"""SQL of emails that could not be delivered."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from almoner.access.notifications.domain import UndeliverableEmail
+from almoner.platform.database.across_partners import across_partners
+from almoner.platform.database.transactions import Tx
+
+
+async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object]) -> None:
+    """Record one, with what its job held."""
+    await tx.execute(
+        """
+        insert into undeliverable_email (id, partner_id, kind, payload, recipient, reason, refused, created_at)
+        values ($1, $2, $3, $4::jsonb, $5, $6, $7, $8)
+        """,
+        new.id,
+        new.partner_id,
+        new.kind,
+        json.dumps(payload),
+        new.recipient,
+        new.reason,
+        new.refused,
+        new.created_at,
+    )
+
+
+@across_partners("operator")
+async def list_newest(tx: Tx, limit: int) -> list[UndeliverableEmail]:
+    """Newest first."""
+    rows = await tx.fetch(
+        """
+        select id, partner_id, kind, recipient, reason, refused, created_at from undeliverable_email
+        order by id desc limit $1
+        """,
+        limit,
+    )
+    return [UndeliverableEmail(*row) for row in rows]
+
+
+@across_partners("operator")
+async def delete(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
+    """Remove one; its kind and what its job held."""
+    row = await tx.fetchrow("delete from undeliverable_email where id = $1 returning kind, payload", email_id)
+    return None if row is None else (row["kind"], row["payload"])
+
+
+@across_partners("sweep")
+async def oldest_at(tx: Tx) -> datetime | None:
+    """When the oldest could not be delivered."""
+    found: datetime | None = await tx.fetchval("select min(created_at) from undeliverable_email")
+    return found
+
+
+@across_partners("sweep")
+async def delete_until(tx: Tx, until: datetime, limit: int) -> int:
+    """Forget those until then; how many."""
+    rows = await tx.fetch(
+        """
+        delete from undeliverable_email where id in (
+            select id from undeliverable_email where created_at <= $1 order by created_at limit $2
+        ) returning id
+        """,
+        until,
+        limit,
+    )
+    return len(rows)

@@ -1,0 +1,62 @@
+"""``almoner emails``: emails that could not be delivered."""
+
+from typing import Annotated, Final
+
+import typer
+
+from almoner.access.notifications import service as notifications
+from almoner.access.notifications.domain import NoSuchUndeliverableEmail
+from almoner.cli.access import parse_id
+from almoner.cli.caller import Caller, as_administrator
+from almoner.cli.database import in_transaction
+from almoner.cli.tables import Table
+from almoner.kit.time import iso_timestamp
+from almoner.platform.audit import log as audit
+from almoner.platform.database.transactions import Tx
+
+commands = typer.Typer(help="See and resend emails that could not be delivered.", no_args_is_help=True)
+
+_TYPE: Final = "email"
+
+
+@commands.command("list")
+@in_transaction
+async def list_undeliverable(
+    tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
+) -> Table:
+    """List emails that could not be delivered, newest first.
+
+    A rejection that the recipient's mail server sends later as an email of its own is not listed.
+    """
+    return Table(
+        ("email", "time", "kind", "recipient", "rejected", "reason", "partner"),
+        [
+            [
+                tx.ids.text(_TYPE, one.id),
+                iso_timestamp(one.created_at),
+                one.kind,
+                one.recipient,
+                "yes" if one.refused else "no",
+                one.reason,
+                tx.ids.text_or_none("partner", one.partner_id),
+            ]
+            for one in await notifications.list_undeliverable(tx, limit)
+        ],
+    )
+
+
+@commands.command("resend")
+@as_administrator
+async def resend(
+    tx: Tx, officer: Caller, email: Annotated[str, typer.Argument(help="Email ID, from `almoner emails list`.")]
+) -> str:
+    """Send an email again.
+
+    Use this once the mail server works again or the address is corrected. The email goes to the current address.
+    """
+    try:
+        await notifications.resend(tx, parse_id(tx, _TYPE, email))
+    except NoSuchUndeliverableEmail:
+        raise typer.BadParameter(f"{email} is not in `almoner emails list`") from None
+    await officer.record_audit_entry(tx, audit.DEPLOYMENT, "email.resent", email)
+    return "A worker will send the email again."

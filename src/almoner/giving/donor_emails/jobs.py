@@ -1,0 +1,213 @@
+"""What donors are told of their transfer, of money that went back, and of another nonprofit. Jobs hold an id each."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.access.notifications.service import About, Email, Notification
+from almoner.access.partners import service as partners
+from almoner.giving.accounting.reassignments import service as reassignments
+from almoner.giving.accounting.refunds import service as refunds
+from almoner.giving.accounting.refunds.domain import SENT, Refund
+from almoner.giving.accounting.suspense import service as suspense
+from almoner.giving.accounting.suspense.domain import REFUNDED
+from almoner.giving.checkout.bank_transfers import service as bank_transfers
+from almoner.giving.checkout.bank_transfers.domain import CONFIRMED, BankDetails
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import REASSIGNED, Donation
+from almoner.giving.checkout.hosted_page import service as hosted_page
+from almoner.giving.checkout.sessions import service as sessions
+from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE as SESSION_PURPOSE
+from almoner.giving.receipts import service as receipts
+from almoner.giving.receipts.domain import PAGE_PURPOSE
+from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.events.outbox import Event, read_record
+from almoner.platform.jobs.queue import JobKind, JobOf, NewJob
+from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages import formats
+
+MAILS: Final = Path(__file__).parent / "mails"
+
+
+class _Reassigned(msgspec.Struct):
+    """What is read of the event's donation."""
+
+    id: str
+    type: str
+
+
+async def _email(
+    tx: Tx, mails: MailRenderer, donation: Donation, key: str, organisation_id: UUID, link: str, **facts: object
+) -> Email | None:
+    """An email to the donor, in the language of the session; None where nobody gave on a page of ours, or is known.
+
+    ``link``: the purpose of the token in it. Amounts are written out.
+    """
+    if donation.session_id is None or donation.email is None:
+        return None
+    partner = Partner(donation.partner_id)
+    session = await sessions.get(tx, partner, donation.session_id)
+    locale = mails.language(session.language).locale
+    opened = session.id if link == SESSION_PURPOSE else donation.id
+    shown = {
+        "organisation": (await hosted_page.nonprofit_profile_of(tx, partner, organisation_id)).name,
+        "name": formats.greeting_name(donation.first_name or "", donation.last_name or "", locale),
+        "reference": tx.ids.text("donation", donation.id),
+        "link": f"{tx.links.pages}/{link}?token={tx.vault.page_token(link, opened)}",
+        **{
+            name: formats.format_money(fact.minor, fact.currency, locale) if isinstance(fact, Money) else fact
+            for name, fact in facts.items()
+        },
+    }
+    return Email(donation.email, key, shown, session.language, donation.partner_id)
+
+
+async def compose_transfer(
+    accounts: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: JobOf[About]
+) -> Email | None:
+    """Where a confirmed transfer goes; None when it is not waited for any more, or there is no such account."""
+    donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
+    payment = await bank_transfers.find_awaited_payment(tx, donation)
+    pay_to = accounts.get(donation.money.currency)
+    if payment is None or pay_to is None:
+        return None
+    transfer = bank_transfers.transfer_details(payment, donation, pay_to)
+    if transfer.until is None:
+        return None
+    return await _email(
+        tx,
+        mails,
+        donation,
+        f"transfer:{donation.id}",
+        donation.organisation_id,
+        SESSION_PURPOSE,
+        amount=transfer.money,
+        holder=pay_to.holder,
+        numbers=[*pay_to.rows, ("transfer.reference", transfer.shown_reference)],
+        until=transfer.until,
+    )
+
+
+async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+    """Held money, which never was a gift, went back: how much, and why."""
+    held = await suspense.get(tx, job.details.id)
+    if held.donation_id is None:
+        return None
+    donation = await donations.get(tx, ALL_PARTNERS, held.donation_id)
+    return await _email(
+        tx,
+        mails,
+        donation,
+        f"refund:{held.id}",
+        donation.organisation_id,
+        SESSION_PURPOSE,
+        amount=held.money,
+        why=f"refund.why.{held.reason.value}",
+    )
+
+
+async def compose_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+    """A gift went back, and what becomes of its receipt. Partners that have the money tell their donors."""
+    refund = await refunds.get(tx, job.details.id)
+    donation = await donations.get(tx, ALL_PARTNERS, refund.donation_id)
+    whose = await reassignments.organisation_at(tx, donation, refund.ended_at or job.due_at)
+    left = await _remaining_then(tx, refund, donation)
+    return await _email(
+        tx,
+        mails,
+        donation,
+        f"gift_refund:{refund.id}",
+        whose,
+        PAGE_PURPOSE,
+        amount=refund.money,
+        left=Money(left, donation.money.currency) if left else None,
+    )
+
+
+async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
+    """What was left of the gift when the refund was sent, in minor units: the mail is the same however late it goes."""
+    sent = [one for one in await refunds.refunds_of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
+    gone = sum(one.money.minor for one in sent if (one.ended_at, one.id) <= (refund.ended_at, refund.id))
+    return donation.money.minor - gone
+
+
+async def compose_reassignment(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
+    """A gift is for another nonprofit: which, why, and what the donor can do; None where all of it is back."""
+    donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
+    made = await reassignments.newest_reassignment(tx, donation.id)
+    stored = donation.money - donation.refunded.money if donation.refunded else donation.money
+    if made is None or not stored:
+        return None
+    partner = Partner(donation.partner_id)
+    return await _email(
+        tx,
+        mails,
+        donation,
+        f"reassigned:{made.id}",
+        made.target,
+        PAGE_PURPOSE,
+        amount=stored,
+        former=(await hosted_page.nonprofit_profile_of(tx, partner, made.source)).name,
+        issuer=await _issuer(tx, partner, donation),
+        on=donation.reassigned_at or job.due_at,
+        why=f"reassigned.why.{made.ground or 'unknown'}",
+    )
+
+
+async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
+    """Whom the donor may write to: who issued the receipt, or will."""
+    try:
+        return (await receipts.get(tx, donation.id)).issuer
+    except NotFound:
+        return (await partners.get(tx, partner)).name
+
+
+def _about(kind: JobKind[About], record_id: UUID) -> NewJob:
+    return kind.new(About(record_id), unique=str(record_id))
+
+
+def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:
+    """Whoever gave on a page is told by us, the donors of a partner by the partner."""
+    given = read_record(event, _Reassigned)
+    donation_id = tx.ids.parse("donation", given.id)
+    return _about(REASSIGNMENT, donation_id) if donation_id is not None and given.type == "hosted" else None
+
+
+TRANSFER: Final = JobKind("donor_emails.transfer", About)
+UNALLOCATED_REFUND: Final = JobKind("donor_emails.unallocated_refund", About)
+REFUND: Final = JobKind("donor_emails.refund", About)
+REASSIGNMENT: Final = JobKind("donor_emails.reassignment", About)
+
+
+def notifications(accounts: Mapping[str, BankDetails]) -> tuple[Notification[About], ...]:
+    """The emails. ``accounts``: our own, by currency."""
+    return (
+        Notification(
+            TRANSFER,
+            MAILS / "transfer.html",
+            partial(compose_transfer, accounts),
+            CONFIRMED.name,
+            lambda _, event: _about(TRANSFER, read_record(event, CONFIRMED.record).donation),
+        ),
+        Notification(
+            UNALLOCATED_REFUND,
+            MAILS / "refund.html",
+            compose_unallocated_refund,
+            REFUNDED.name,
+            lambda _, event: _about(UNALLOCATED_REFUND, read_record(event, REFUNDED.record).held),
+        ),
+        Notification(
+            REFUND,
+            MAILS / "gift_refund.html",
+            compose_refund,
+            SENT.name,
+            lambda _, event: _about(REFUND, read_record(event, SENT.record).refund),
+        ),
+        Notification(REASSIGNMENT, MAILS / "reassigned.html", compose_reassignment, REASSIGNED, _reassignment_job),
+    )

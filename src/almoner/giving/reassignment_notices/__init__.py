@@ -1,1 +1,0 @@
-"""The mail that tells a donor that their gift is for another nonprofit now, and why."""

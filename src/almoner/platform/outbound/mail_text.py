@@ -1,0 +1,77 @@
+"""The plain text of a mail, made from its HTML, so that each mail has one template."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Final
+
+_BLOCKS: Final = frozenset({"p", "h1", "ul", "table"})
+_LINES: Final = frozenset({"li", "tr", "br"})
+_UNSEEN: Final = frozenset({"head", "style"})
+_BLANKS: Final = re.compile(r"[ \t\n\r\f]+")  # of HTML: others are kept
+
+
+def text_of_html(html: str, isolate: Callable[[str], str], fact: Callable[[str, str], str]) -> str:
+    """What a reader of the HTML sees: a paragraph for each block, a line for each row, and where each link leads.
+
+    ``isolate``: keeps text of another direction together. ``fact``: a label and its value in one line.
+    """
+    parser = _TextParser(isolate, fact)
+    parser.feed(html)
+    parser.close()
+    return parser.text()
+
+
+class _TextParser(HTMLParser):
+    def __init__(self, isolate: Callable[[str], str], fact: Callable[[str, str], str]) -> None:
+        super().__init__()
+        self._isolate, self._fact = isolate, fact
+        self._parts: list[str] = []
+        self._opened: list[tuple[str, int, str]] = []  # elements that change what is in them, from where, and a value
+        self._label = ""
+
+    def text(self) -> str:
+        """Lines without blanks at their ends, and at most one empty line between two."""
+        lines = [_BLANKS.sub(" ", line).strip(" ") for line in "".join(self._parts).split("\n")]
+        kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+        return "\n".join(kept).strip("\n") + "\n"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag in _BLOCKS:
+            self._parts.append("\n\n")
+        elif tag in _LINES:
+            self._parts.append("\n- " if tag == "li" else "\n")
+        if tag in _UNSEEN or "display:none" in (values.get("style") or ""):
+            self._opened.append((tag, len(self._parts), "unseen"))
+        elif tag == "img":
+            self._parts.append(values.get("alt") or "")
+        elif tag in ("a", "bdi", "th", "td"):
+            self._opened.append((tag, len(self._parts), values.get("href") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._opened or self._opened[-1][0] != tag:
+            if tag in _BLOCKS:
+                self._parts.append("\n\n")
+            return
+        _, start, value = self._opened.pop()
+        inner = "".join(self._parts[start:])
+        del self._parts[start:]
+        if value == "unseen":
+            return
+        match tag:
+            case "th":
+                self._label = inner.strip()
+            case "td" if self._label:
+                self._parts.append(self._fact(self._label, inner.strip()))
+                self._label = ""
+            case "a":
+                words = _BLANKS.sub(" ", inner).strip(" ")
+                self._parts.append(value if words == value else f"{words}\n{value}\n")
+            case "bdi":
+                self._parts.append(self._isolate(inner))
+            case _:
+                self._parts.append(inner)
+
+    def handle_data(self, data: str) -> None:
+        self._parts.append(_BLANKS.sub(" ", data))

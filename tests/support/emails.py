@@ -1,0 +1,52 @@
+"""Declared emails for tests: rendered, or sent by a carrier of the test."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from almoner.access.notifications import jobs as notifications_jobs
+from almoner.access.notifications.service import Email, Notification
+from almoner.platform.database.transactions import Database
+from almoner.platform.deployment import Deployment
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import Answer, Job
+from almoner.platform.outbound.mail import Mail, MailTransport
+from almoner.platform.outbound.mail_rendering import MailBrand, MailRenderer
+from almoner.platform.pages.translations import TranslationCatalogues
+
+AT: Final = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+async def send(
+    db: Database,
+    notification: Notification[Any],
+    transport: MailTransport,
+    payload: Mapping[str, object],
+    now: datetime,
+    attempt: int = 1,
+) -> Answer:
+    """The job of an email, run once."""
+    mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), transport)
+    job = Job(1, notification.kind.name, payload, attempt, 0, now, None)
+    return await mailer.handler(notification)(JobContext(db), job)
+
+
+def rendered(
+    deployment: Deployment,
+    notification: Notification[Any],
+    email: Email,
+    catalogues: TranslationCatalogues | None = None,
+    brand: MailBrand | None = None,
+) -> Mail:
+    """An email as it is sent, without what is attached."""
+    mails = MailRenderer(deployment, notification.template.parent, catalogues)
+    return mails.render_mail(
+        notification.template.name,
+        mails.language(email.language),
+        email.facts,
+        brand=brand or mails.own_brand(),
+        key=email.key,
+        at=email.at or AT,
+        partner=email.partner_id,
+        to=email.to,
+    )
