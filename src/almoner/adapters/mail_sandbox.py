@@ -8,8 +8,10 @@ from uuid import UUID
 
 from almoner.platform.database.transactions import Database
 from almoner.platform.outbound import mail as mails
-from almoner.platform.outbound.mail import Mail
+from almoner.platform.outbound.mail import Mail, MailRefused
 
+UNDELIVERABLE: Final = "test_undeliverable"
+"""Before the at sign of an address: emails to it are rejected."""
 _URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 
 
@@ -21,7 +23,9 @@ class SandboxMailbox:
         self._sender = sender
 
     async def send(self, mail: Mail) -> None:
-        """Keep the mail; the same mail is kept once."""
+        """Keep the mail; the same mail is kept once. Raises MailRefused for a test value."""
+        if mail.to.partition("@")[0].lower() == UNDELIVERABLE:
+            raise MailRefused("the mail server rejected it: 550 5.1.1 There is no such mailbox")
         sender = "{} <{}>".format(*mail.sender(self._sender))
         async with self._database.write() as tx:
             await mails.store_in_mailbox(tx, mail, mail_id_of(mail), sender, extract_links(mail))

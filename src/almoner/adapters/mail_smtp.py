@@ -22,6 +22,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECONDS: Final = 20.0
 _WHOLE_MAIL_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 8
+_LONGEST_REPLY: Final = 300
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 
 
@@ -116,6 +117,14 @@ class SmtpTransport:
         return message
 
 
+def _reply_of(error: aiosmtplib.SMTPException) -> str:
+    """What the server said, in one line."""
+    first = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
+    if not isinstance(first, aiosmtplib.SMTPResponseException):
+        return type(error).__name__
+    return " ".join(f"{first.code} {first.message}".split())[:_LONGEST_REPLY]
+
+
 def _body_part(mail: Mail) -> MIMEMultipart:
     letter = MIMEMultipart("alternative")
     letter.attach(MIMEText(mail.text, "plain", "utf-8"))
@@ -134,5 +143,5 @@ def _attachment_part(file: Attachment) -> MIMEBase:
 
 def _raise_delivery_error(permanent: bool, error: aiosmtplib.SMTPException) -> None:
     if permanent:
-        raise MailRefused("the mail server refused the mail for good") from error
+        raise MailRefused(f"the mail server rejected it: {_reply_of(error)}") from error
     raise MailDelayed("the mail server asked to try again later") from error

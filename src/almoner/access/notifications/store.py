@@ -28,7 +28,7 @@ async def insert(tx: Tx, new: UndeliverableEmail, payload: Mapping[str, object])
     )
 
 
-@across_partners("operator")
+@across_partners("operators")
 async def list_newest(tx: Tx, limit: int) -> list[UndeliverableEmail]:
     """Newest first."""
     rows = await tx.fetch(
@@ -41,7 +41,7 @@ async def list_newest(tx: Tx, limit: int) -> list[UndeliverableEmail]:
     return [UndeliverableEmail(*row) for row in rows]
 
 
-@across_partners("operator")
+@across_partners("operators")
 async def delete(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | None:
     """Remove one; its kind and what its job held."""
     row = await tx.fetchrow("delete from undeliverable_email where id = $1 returning kind, payload", email_id)

@@ -43,7 +43,7 @@ class ReceiptDocuments:
         }
         return Email(
             to,
-            f"receipt:{self._reference(receipt)}",
+            f"receipt:{self._reference(receipt)}:{to}",
             facts,
             receipt.language,
             receipt.partner_id,

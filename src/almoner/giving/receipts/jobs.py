@@ -7,8 +7,10 @@ from uuid import UUID
 
 import msgspec
 
+from almoner.access.notifications.domain import DeliveryResult
 from almoner.access.notifications.service import Email, Notification
-from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL
+from almoner.giving.checkout.donations import service as donations
+from almoner.giving.checkout.donations.domain import PAYMENT_SUCCESSFUL, RECEIPT_ADDRESS_CORRECTED
 from almoner.giving.receipts import service
 from almoner.giving.receipts.documents import ReceiptDocuments
 from almoner.platform.database.transactions import Partner, Tx
@@ -33,6 +35,7 @@ class SendReceipt(msgspec.Struct, frozen=True):
 
 
 SEND: Final = JobKind("receipts.send", SendReceipt)
+SEND_CORRECTED: Final = JobKind("receipts.send_corrected", SendReceipt)
 
 
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
@@ -55,11 +58,28 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to)
 
 
+def _corrected_receipt_job(_tx: Tx, event: Event) -> NewJob:
+    """A receipt that was issued before."""
+    corrected = read_record(event, RECEIPT_ADDRESS_CORRECTED.record)
+    details = SendReceipt(corrected.donation, corrected.partner, event.created_at)
+    return SEND_CORRECTED.new(details, unique=str(corrected.donation))
+
+
+async def record_delivery(tx: Tx, sent: SendReceipt, result: DeliveryResult) -> None:
+    """The donation says what became of it."""
+    await donations.record_receipt_delivery(tx, sent.id, result)
+
+
+_TEMPLATE: Final = Path(__file__).parent / "mails" / "receipt.html"
 RECEIPT: Final = Notification(
-    SEND,
-    Path(__file__).parent / "mails" / "receipt.html",
-    compose_receipt,
-    PAYMENT_SUCCESSFUL,
-    _receipt_job,
+    SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, _receipt_job, record=record_delivery
 )
-notifications: Final = (RECEIPT,)
+CORRECTED_RECEIPT: Final = Notification(
+    SEND_CORRECTED,
+    _TEMPLATE,
+    compose_receipt,
+    RECEIPT_ADDRESS_CORRECTED.name,
+    _corrected_receipt_job,
+    record=record_delivery,
+)
+notifications: Final = (RECEIPT, CORRECTED_RECEIPT)

@@ -138,6 +138,7 @@ end;
 -- cover_minor: the part of the amount that the donor added to cover the fee.
 -- withdrawn_minor: what goes back, by pending and sent refunds and by dispute debits.
 -- refunded_minor: what is back with the payer. disputed_at: since when the donor's bank claims it back.
+-- receipt_delivery: what became of the email with the receipt; null: there is none.
 -- last_disputed_at, dispute_status: when it was disputed last, and how that stands or ended; kept after the dispute.
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
 -- confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24 hours
@@ -182,6 +183,7 @@ create table donation (
     confirmed_at timestamptz,
     last_disputed_at timestamptz,
     dispute_status text check (dispute_status in ('open', 'won', 'lost')),
+    receipt_delivery text check (receipt_delivery in ('pending', 'sent', 'undeliverable')),
     unique (id, session_id),
     foreign key (partner_id, user_id) references giving_user (partner_id, id),
     foreign key (partner_id, session_id) references donation_session (partner_id, id),
@@ -190,6 +192,7 @@ create table donation (
     constraint donation_paid check (
         type = 'direct' or (status in ('RECEIVED_PAYMENT', 'DISBURSED')) = (payment_id is not null)
     ),
+    constraint donation_receipt_delivery check (receipt_delivery is null or (type = 'hosted' and payment_id is not null)),
     constraint donation_cover check (cover_minor >= 0 and cover_minor < amount_minor),
     constraint donation_settled check (
         (settled_at is null) = (settled_minor is null) and (settled_at is null) = (settled_currency is null)

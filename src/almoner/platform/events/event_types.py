@@ -63,6 +63,9 @@ _DECLARED: Final = (
     EventType(
         "donation.dispute_closed", "donation", "a dispute of a donation is won or lost; disputeStatus tells which"
     ),
+    EventType(
+        "donation.receipt_undeliverable", "donation", "the email with the receipt of a donation cannot be delivered"
+    ),
     EventType("donation.payout_returned", "donation", "the bank returns the payout of a donation"),
     EventType("donation_session.completed", "donation_session", "a donation completes a session"),
     EventType("donation_session.expired", "donation_session", "a session ends without a donation"),

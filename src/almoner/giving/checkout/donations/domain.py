@@ -11,6 +11,7 @@ from almoner.giving.checkout.payments.domain import Payment, ProviderPayment, Un
 from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations.domain import Declarer
 from almoner.kit.errors import BadRequest
+from almoner.kit.events import InternalEvent
 from almoner.kit.money import Money
 from almoner.kit.records import record
 from almoner.kit.states import Lifecycle
@@ -26,6 +27,8 @@ DONATION: Final = Lifecycle(
 )
 DonationType = Literal["direct", "hosted"]
 DonationDisputeStatus = Literal["open", "won", "lost"]
+ReceiptDelivery = Literal["none", "pending", "sent", "undeliverable"]
+"""``none``: there is no receipt. ``undeliverable``: no mail server took it, and it is not tried again."""
 DonationStatus = Literal["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED"]
 ABANDONED_AFTER: Final = timedelta(hours=24)  # spec 3.2
 ERASED_AFTER: Final = timedelta(days=30)
@@ -43,6 +46,7 @@ DISPUTE_CLOSED: Final = "donation.dispute_closed"
 PAYOUT_RETURNED: Final = "donation.payout_returned"
 REASSIGNED: Final = "donation.reassigned"
 REFUNDED: Final = "donation.refunded"
+RECEIPT_UNDELIVERABLE: Final = "donation.receipt_undeliverable"
 
 GIFT_PAGE_PURPOSE: Final = "gift"
 """Purpose of the token in the private link of a donor's gift, and the path that it opens."""
@@ -175,6 +179,7 @@ class Donation:
     confirmed_at: datetime | None = None
     last_disputed_at: datetime | None = None
     dispute_status: DonationDisputeStatus | None = None
+    receipt_delivery: ReceiptDelivery = "none"
 
     @property
     def left(self) -> Money:
@@ -207,6 +212,18 @@ class DisbursementBatch:
     partner_id: UUID
     organisation_id: UUID
     currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptAddressCorrected:
+    """Whose receipt is sent again."""
+
+    donation: UUID
+    partner: UUID
+
+
+RECEIPT_ADDRESS_CORRECTED: Final = InternalEvent("internal.receipt_address_corrected", ReceiptAddressCorrected)
+"""Told when a donor gives another address for a receipt."""
 
 
 @dataclass(frozen=True, slots=True)

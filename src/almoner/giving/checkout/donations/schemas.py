@@ -13,6 +13,7 @@ from almoner.giving.checkout.donations.domain import (
     DonationFilters,
     DonationStatus,
     DonationType,
+    ReceiptDelivery,
 )
 from almoner.kit import money
 from almoner.kit.errors import IncorrectParams
@@ -183,6 +184,13 @@ class DonationOut(ResponseRecord, object_name="donation"):
         DonationDisputeStatus | None,
         msgspec.Meta(description="How that dispute stands: `lost` means that the donor has the money back."),
     ]
+    receipt_delivery: Annotated[
+        ReceiptDelivery,
+        msgspec.Meta(
+            description="The email with the receipt of a hosted donation. `sent`: a mail server has taken it. "
+            "`undeliverable`: none has, and it is not tried again until the donor corrects the address."
+        ),
+    ]
 
 
 _ONE_OFF = DonationSubscriptionOut(initial=True)
@@ -222,4 +230,5 @@ def donation_out(tx: Tx, donation: Donation) -> DonationOut:
         refunded_amount=refunded.money.minor if refunded else None,
         disputed_at=iso_timestamp_or_none(donation.last_disputed_at),
         dispute_status=donation.dispute_status,
+        receipt_delivery=donation.receipt_delivery,
     )

@@ -15,7 +15,7 @@ from almoner.giving.checkout.donations import domain, schemas, store, store_list
 from almoner.giving.checkout.donations.creation import change_donor as change_donor
 from almoner.giving.checkout.donations.creation import create_donation as create_donation
 from almoner.giving.checkout.donations.creation import restore_donation
-from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, SessionDonation
+from almoner.giving.checkout.donations.domain import DisbursementBatch, Donation, ReceiptDelivery, SessionDonation
 from almoner.giving.checkout.donations.schemas import DonationOut as DonationOut
 from almoner.giving.checkout.donations.store import find_live_by_session as find_live_by_session
 from almoner.giving.checkout.donations.store_lists import count_paid_by_day as count_paid_by_day
@@ -173,6 +173,22 @@ async def _apply_payment(
     ledger.post_at_commit(
         tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )
+
+
+async def record_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> None:
+    """What became of the email with the receipt; the partner is told of one that nobody gets."""
+    changed = await store.set_receipt_delivery(tx, donation_id, delivery)
+    if changed is not None and delivery == "undeliverable":
+        await emit_event(tx, domain.RECEIPT_UNDELIVERABLE, changed)
+
+
+async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> bool:
+    """Send a receipt that could not be delivered to another address, which is the donor's now; whether it could not."""
+    changed = await store.correct_receipt_address(tx, donation_id, email)
+    if changed is not None:
+        corrected = domain.ReceiptAddressCorrected(donation_id, changed.partner_id)
+        await outbox.emit_internal(tx, domain.RECEIPT_ADDRESS_CORRECTED, corrected, partner=changed.partner_id)
+    return changed is not None
 
 
 def _foreign_reason(tx: Tx, found: ProviderPayment) -> UnallocatedReason | None:

@@ -7,7 +7,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.checkout.donations.domain import Donation, DonationDetails, RefundedAmount, SettledAmount
+from almoner.giving.checkout.donations.domain import (
+    Donation,
+    DonationDetails,
+    ReceiptDelivery,
+    RefundedAmount,
+    SettledAmount,
+)
 from almoner.kit.money import Money
 from almoner.platform.database import counters
 from almoner.platform.database.across_partners import across_partners
@@ -19,7 +25,7 @@ BASE_COLUMNS: Final = (
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
     "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
-    "last_disputed_at, dispute_status"
+    "last_disputed_at, dispute_status, receipt_delivery"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -30,12 +36,11 @@ def donation_of(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status, shown = row[
-        29:37
-    ]
+    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status = row[29:36]
+    delivery, shown = row[36:38]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
-    values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status]
+    values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status, delivery or "none"]
     return Donation(*values)
 
 
@@ -187,12 +192,41 @@ async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation
     # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
     row = await tx.fetchrow(
         f"""
-        update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3
+        update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3,
+            receipt_delivery = 'pending'
         where id = $1 and status = 'REQUESTED_PAYMENT' returning {COLUMNS}
         """,
         donation_id,
         payment_id,
         tx.now,
+    )
+    return donation_of(row) if row else None
+
+
+@across_partners("held")
+async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> Donation | None:
+    """What became of the email with the receipt; None where that is known."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set receipt_delivery = $2
+        where id = $1 and receipt_delivery is distinct from $2 and receipt_delivery is not null returning {COLUMNS}
+        """,
+        donation_id,
+        delivery,
+    )
+    return donation_of(row) if row else None
+
+
+@across_partners("link")
+async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Donation | None:
+    """Another address for a receipt that could not be delivered, which is sent again; None where it could."""
+    row = await tx.fetchrow(
+        f"""
+        update donation set email = $2, receipt_delivery = 'pending'
+        where id = $1 and receipt_delivery = 'undeliverable' returning {COLUMNS}
+        """,
+        donation_id,
+        email,
     )
     return donation_of(row) if row else None
 

@@ -20,16 +20,18 @@ from starlette.routing import Route
 from almoner.giving.checkout.bank_transfers import service as bank_transfers
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.checkout.card_testing.domain import CodeRequired, RateLimited, Visitor
+from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import CheckoutState, DonationDetails, SessionDonation, TooManyTries
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
 from almoner.giving.checkout.hosted_page.ports import Checkout
-from almoner.giving.checkout.hosted_page.schemas import TRANSFER, DonationForm, Problems
+from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem
 from almoner.giving.checkout.hosted_page.service import SessionView
-from almoner.giving.checkout.hosted_page.views import FormNotice, Views, redirect_to
+from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, Views, redirect_to
 from almoner.giving.checkout.payments.domain import RETURN_PURPOSE
 from almoner.giving.checkout.sessions.domain import PAGE_PURPOSE, SessionCompleted, SessionExpired
 from almoner.kit.errors import NotFound, ServiceUnavailable
 from almoner.platform.database.transactions import Database
+from almoner.platform.outbound.email_addresses import clean_email_address
 from almoner.platform.pages import forms, link_sessions
 from almoner.platform.pages.headers import origin_of_url
 from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
@@ -108,7 +110,7 @@ class DonationPages:
             Route("/give", self.open_link, methods=["GET"]),
             Route("/give/{id}", self.donation_form, methods=["GET", "POST"]),
             Route("/give/{id}/return", self.handle_provider_return, methods=["GET"]),
-            Route("/give/{id}/thanks", self.show_thanks, methods=["GET"]),
+            Route("/give/{id}/thanks", self.thanks, methods=["GET", "POST"]),
         ]
 
     def not_found_page(self, request: Request, status: int) -> Response:
@@ -229,15 +231,26 @@ class DonationPages:
         return self._after(OpenedSession(request, name, visit, giving), gift)
 
     @with_error_pages
-    async def show_thanks(self, request: Request) -> Response:
-        """The thank-you page of a gift that was paid."""
+    async def thanks(self, request: Request) -> Response:
+        """The thank-you page of a gift that was paid. A form there corrects an address that got no receipt."""
         opened = await self.open_session(request)
         if isinstance(opened, Response):
             return opened
         donation = opened.giving.gift.donation
         if opened.giving.gift.standing is not CheckoutState.PAID or donation is None:
             return redirect_to(f"/give/{opened.name}")
-        return self.views.thanks_page(opened.giving, donation)
+        form = EmailForm(f"/give/{opened.name}/thanks", opened.visit.csrf)
+        if request.method == "GET":
+            return self.views.thanks_page(opened.giving, donation, form)
+        if (posted := await self.read_form(opened)) is None:
+            return self.views.thanks_page(opened.giving, donation, form, status=403)
+        typed = clean_email_address(str(posted.get("email", "")))
+        if problem := email_problem(typed):
+            form = replace(form, typed=typed[:MAX_LENGTH], problem=problem)
+            return self.views.thanks_page(opened.giving, donation, form, status=422)
+        async with self._db.write() as tx:
+            await donations.correct_receipt_address(tx, donation.id, typed)
+        return redirect_to(form.action)
 
     async def open_session(self, request: Request) -> OpenedSession | Response:
         """The session of the address, for a browser with its cookie; language and currency are settled on the way."""
@@ -285,7 +298,7 @@ class DonationPages:
         match giving.gift.standing:
             case CheckoutState.PAID:
                 success = self._success_url(giving)
-                return redirect_to(success) if success else self.views.thanks_page(giving, donation, named=False)
+                return redirect_to(success) if success else self.views.thanks_page(giving, donation)
             case CheckoutState.HELD:
                 return await self._held(giving)
             case CheckoutState.AWAITED:

@@ -38,6 +38,15 @@ Problems = dict[str, str]
 """Field id to the catalogue key of what is wrong with it, in the order of the page."""
 
 
+def email_problem(email: str) -> str | None:
+    """The catalogue key of what is wrong with an address."""
+    if not email:
+        return "give.problem.email.missing"
+    if len(email) > MAX_LENGTH:
+        return "give.problem.email.too_long"
+    return None if email_addresses.is_email_address(email) else "give.problem.email.wrong"
+
+
 class DonationForm(msgspec.Struct, frozen=True):
     """The form as posted: trimmed, without control characters, otherwise untouched.
 
@@ -124,12 +133,8 @@ class DonationForm(msgspec.Struct, frozen=True):
         for field, value in (("first_name", self.first_name), ("last_name", self.last_name)):
             if len(value) > MAX_LENGTH:
                 problems[field] = f"give.problem.{field}.too_long"
-        if not self.email:
-            problems["email"] = "give.problem.email.missing"
-        elif len(self.email) > MAX_LENGTH:
-            problems["email"] = "give.problem.email.too_long"
-        elif not email_addresses.is_email_address(self.email):
-            problems["email"] = "give.problem.email.wrong"
+        if problem := email_problem(self.email):
+            problems["email"] = problem
         return problems
 
     def _aid_problems(self) -> Problems:

@@ -57,6 +57,16 @@ class FormNotice:
         return "give.wait.hours", ceil(minutes / 60)
 
 
+@dataclass(frozen=True, slots=True)
+class EmailForm:
+    """The form that corrects the address of a receipt. ``problem``: the key of what is wrong with what was typed."""
+
+    action: str
+    csrf: str
+    typed: str = ""
+    problem: str | None = None
+
+
 class Views:
     """Renders every state. ``provider_origin``: where the form leads after the post."""
 
@@ -167,12 +177,19 @@ class Views:
             script=True,
         )
 
-    def thanks_page(self, giving: SessionView, donation: Donation, *, named: bool = True) -> Response:
-        """The money is here. ``named``: the donor is shown by name and address."""
-        language = self.language(giving)
+    def thanks_page(
+        self, giving: SessionView, donation: Donation, form: EmailForm | None = None, *, status: int = 200
+    ) -> Response:
+        """The money is here. ``form``: for the donor's own browser, where the donor is shown by name and address."""
+        language, named = self.language(giving), form is not None
+        undelivered = form is not None and donation.receipt_delivery == "undeliverable"
         return self._pages.render_page(
             "thanks.html",
             language,
+            status=status,
+            form=form if undelivered else None,
+            problems={"email": form.problem} if form is not None and form.problem else {},
+            notice="give.again" if status == 403 else None,
             cause=_nonprofit_context(giving, language),
             brand=branding.brand_of(giving.partner),
             partner_links=giving.partner.public_links,
