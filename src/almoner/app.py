@@ -32,7 +32,7 @@ from almoner.wiring import Services
 def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
     """The interface description as JSON, readable."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
-    described = build_description(endpoints, ids, server, __version__, events)
+    described = build_description(endpoints, ids, server, __version__, list(events))
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 

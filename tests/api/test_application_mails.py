@@ -140,6 +140,9 @@ async def test_a_document_that_the_scanner_refuses_is_told_once_while_somebody_w
     await scanned(service, second, "Eicar")
     await again(service, second, "Eicar")
     assert (await subjects(service, api)).count(refused) == 1
+    for one in ("request", "submission"):
+        events = data(await api.get("/v1/events", type=f"validation_{one}_document.rejected"))
+        assert [event["eventData"]["status"] for event in events] == ["infected"], one
     reported = await mail(api, refused)
     assert "Upload another one" in reported["text"]
     assert any("/application?" in link for link in reported["links"])

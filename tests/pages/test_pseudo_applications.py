@@ -242,7 +242,7 @@ async def walk_documents(service: Service, walk: Walk, home: str) -> None:
     await walk.open(f"{home}/documents")
     await walk.post(f"{home}/documents")
     await walk.open(f"{home}/documents?did=added")
-    for state in ("pending_scan", "rejected", "clean"):
+    for state in ("pending_scan", "rejected", "unreadable", "clean"):
         await found_by_the_scanner(service, state)
         await walk.open(f"{home}/documents")
     await walk.post(f"{home}/documents/done", {})

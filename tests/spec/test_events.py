@@ -18,7 +18,8 @@ donation.payment_successful donation.settled donation.disbursed donation.cancell
 monetary_donation_verification.progressed
 """
 OWN = """
-donation.receipt_undeliverable donation.payment_requested donation.disputed donation.dispute_closed
+validation_request_document.rejected validation_submission_document.rejected donation.receipt_undeliverable
+donation.payment_requested donation.disputed donation.dispute_closed
 donation_session.completed
 donation_session.expired donation_request.created donation_request.updated disbursement.created disbursement.updated
 validation_invite.completed validation_invite.expired
@@ -29,7 +30,7 @@ INTERFACE = set(f"{NAMED_IN_THE_TABLE} {SETTLED} {OWN}".split())
 
 
 def test_the_catalogue_is_that_of_the_interface() -> None:
-    assert len(INTERFACE) == 38
+    assert len(INTERFACE) == 40
     assert set(EVENT_TYPES) == INTERFACE
 
 

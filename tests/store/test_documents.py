@@ -52,7 +52,7 @@ async def test_u4_u5_rows_that_cannot_be(service: Service, tenant: Tenant, chang
 
 
 async def test_u5_a_scan_ends_once_and_what_was_received_stays(service: Service, tenant: Tenant) -> None:
-    assert set(SCAN.transitions()) == {("pending_scan", "clean"), ("pending_scan", "rejected")}
+    assert set(SCAN.transitions()) == {("pending_scan", one) for one in ("clean", "rejected", "unreadable")}
     async with service.db.write() as tx:
         document = await tx.fetchval(INSERT, tenant.partner.id, *GOOD.values())
         assert await documents_store.record_scan_result(tx, document, "clean", None) is not None

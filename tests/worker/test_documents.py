@@ -130,6 +130,28 @@ async def test_u5_nobody_downloads_before_the_scanner_finds_it_clean(empty_datab
         assert [file.name for file in here.files()] == [(await here.row(clean))["storage_key"]]
 
 
+async def test_u5_what_a_scanner_cannot_look_into_or_is_gone_is_unreadable(empty_database: TestDatabase) -> None:
+    async with clamd.running() as scanner, ground(empty_database, scanner_url=scanner.url) as here:
+        scanner.answer = b"stream: Heuristics.Encrypted.PDF FOUND"
+        encrypted = await here.hand_in()
+        await here.service.drain()
+        scanner.answer = None
+        lost = await here.hand_in(HONEST[JPEG], JPEG)
+        for file in here.files():
+            file.unlink()
+        await here.service.drain()
+        assert await here.statuses() == ["unreadable", "unreadable"]
+        assert (await here.download(encrypted), await here.download(lost)) == (404, 404)
+        assert (await here.row(encrypted))["threat"] == "Heuristics.Encrypted.PDF"
+        events = data(await here.api.get("/v1/events", type="validation_request_document.rejected"))
+        reported = [one["eventData"] for one in events]
+        assert [(one["validationRequestId"], one["status"]) for one in reported] == [
+            (here.record["id"], "unreadable")
+        ] * 2
+        async with here.service.db.read() as tx:
+            assert await tx.fetchval("select count(*) from job where dead_at is not null") == 0
+
+
 async def test_u5_a_scanner_that_is_down_keeps_documents_waiting(empty_database: TestDatabase) -> None:
     async with clamd.running() as scanner:
         url = scanner.url

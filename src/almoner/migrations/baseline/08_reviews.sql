@@ -104,7 +104,7 @@ create table document (
     storage_key text not null unique check (storage_key ~ '^[0-9a-z]{34}$'),
     file_name text check (length(file_name) between 1 and 255),
     flags text[] not null check (array_position(flags, null) is null),
-    status text not null check (status in ('pending_scan', 'clean', 'rejected')),
+    status text not null check (status in ('pending_scan', 'clean', 'rejected', 'unreadable')),
     status_changed_at timestamptz not null,
     threat text check (length(threat) between 1 and 255),
     created_at timestamptz not null,
@@ -115,8 +115,10 @@ create table document (
     next_check_at timestamptz not null,
     unique (partner_id, id),
     constraint document_name_erased check (deleted_at is null or file_name is null),
-    constraint document_threat check ((status = 'rejected') = (threat is not null)),
-    constraint document_removed check (removed_at is null or deleted_at is not null or status = 'rejected')
+    constraint document_threat check ((status in ('rejected', 'unreadable')) = (threat is not null)),
+    constraint document_removed check (
+        removed_at is null or deleted_at is not null or status in ('rejected', 'unreadable')
+    )
 );
 create index document_of_partner on document (partner_id, created_at);
 create index document_pending on document (created_at) where status = 'pending_scan';
@@ -125,14 +127,15 @@ create index document_to_check on document (next_check_at) where deleted_at is n
 comment on column document.size_bytes is 'of the stored content: images are re-encoded';
 comment on column document.sha256 is 'of the stored content, before encryption';
 comment on column document.file_name is 'as its sender has it; erased when the document is deleted';
-comment on column document.threat is 'what the scanner found';
+comment on column document.threat is 'what the scanner found, or why it could not read the document';
 comment on column document.removed_at is 'when its bytes were removed from storage';
 comment on column document.verified_at is 'when its bytes were last read and matched sha256';
 comment on column document.missing_at is 'when its bytes were first found missing or altered';
 comment on column document.next_check_at is 'when its retention is evaluated next';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('document', 'pending_scan', 'clean'),
-    ('document', 'pending_scan', 'rejected');
+    ('document', 'pending_scan', 'rejected'),
+    ('document', 'pending_scan', 'unreadable');
 create trigger document_status before update of status on document for each row
     when (old.status is distinct from new.status) execute function guard_status('document');
 create trigger document_immutable before update on document for each row

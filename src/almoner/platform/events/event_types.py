@@ -17,6 +17,16 @@ _DECLARED: Final = (
     EventType("validation_request.approved", "validation_request", "a validation request is accepted"),
     EventType("validation_request.rejected", "validation_request", "a validation request is rejected"),
     EventType(
+        "validation_request_document.rejected",
+        "validation_request_document",
+        "a document of a validation request is infected or cannot be read; status tells which",
+    ),
+    EventType(
+        "validation_submission_document.rejected",
+        "validation_submission_document",
+        "a document of a submission is infected or cannot be read; status tells which",
+    ),
+    EventType(
         "agent_verification.pending_user_verification",
         "agent_verification",
         "an agent has passed the review and has yet to confirm the e-mail address",

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -34,7 +34,7 @@ from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
 from almoner.platform.http.ids import ID_TYPE_KEYWORD, MORE_KEYWORD, SUCH_AS_KEYWORD
-from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord
+from almoner.platform.http.wire import PageQuery, Query, RequestBody, ResponseRecord, find_record
 
 _SCHEMAS: Final = "#/components/schemas/"
 _REF: Final = _SCHEMAS + "{name}"
@@ -78,10 +78,10 @@ class _Components:
 
 
 def build_description(
-    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Iterable[EventType]
+    endpoints: Sequence[Endpoint], ids: Ids, server: str, version: str, events: Collection[EventType]
 ) -> Schema:
     """The whole description of a service that answers at ``server``."""
-    out_schemas, outs = _out_schemas(endpoints)
+    out_schemas, outs = _out_schemas(endpoints, events)
     in_schemas, ins = _in_schemas(endpoints)
     schemas = _with_ids({**out_schemas, **in_schemas, "Error": response_schemas.ERROR}, ids)
     records = {record.object_name: ref for record, ref in reversed(outs.items())}
@@ -171,8 +171,13 @@ def problems_of(endpoint: Endpoint) -> list[type[Problem]]:
     return list(dict.fromkeys(found))
 
 
-def _out_schemas(endpoints: Sequence[Endpoint]) -> tuple[Schema, dict[type[ResponseRecord], str]]:
-    records = list(dict.fromkeys(e.record_type for e in endpoints if e.record_type is not None))
+def _out_schemas(
+    endpoints: Sequence[Endpoint], events: Collection[EventType]
+) -> tuple[Schema, dict[type[ResponseRecord], str]]:
+    answered = [e.record_type for e in endpoints if e.record_type is not None]
+    named = {record.object_name for record in answered}
+    reported = [find_record(event.record) for event in events if event.record not in named]
+    records = list(dict.fromkeys([*answered, *(record for record in reported if record is not None)]))
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     refs = {record: schema["$ref"] for record, schema in zip(records, found, strict=True)}
     kinds = {refs[record].rsplit("/", 1)[1]: record for record in records}

@@ -58,6 +58,11 @@ class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
 R = TypeVar("R", bound=ResponseRecord)
 
 
+def find_record(object_name: str) -> type[ResponseRecord] | None:
+    """The record of this ``object``."""
+    return _RECORDS.get(object_name)
+
+
 def personal_members(object_name: str) -> list[str]:
     """The members of a record (wire names) with donors' personal data."""
     record: type[ResponseRecord] = _RECORDS.get(object_name, ResponseRecord)

@@ -29,6 +29,7 @@ Occasion = Literal["created", "register_loaded", "asked", "corrected"]
 
 APPROVED: Final = "validation_request.approved"
 REJECTED: Final = "validation_request.rejected"
+DOCUMENT_REJECTED: Final = "validation_request_document.rejected"
 
 REJECTION_MESSAGES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
     {

@@ -8,6 +8,7 @@ from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
+from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned
 from almoner.validation.requests import evaluate as evaluation_module
 from almoner.validation.requests import service
 
@@ -45,3 +46,11 @@ async def on_register_changed(tx: Tx, changed: Sequence[RegisterChanged]) -> Non
     """A job for each registry of which something else may be said now."""
     for registry in sorted({one.registry for one in changed}):
         await service.REEVALUATE_PENDING.enqueue(tx, service.ReevaluatePending(registry), unique=str(registry))
+
+
+@tasks.reacts_to(SCANNED)
+async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
+    """Documents were scanned: partners are told of those that nobody can open."""
+    for reported in scanned:
+        if not reported.clean:
+            await service.report_rejected_document(tx, reported.document)

@@ -1,6 +1,7 @@
 """Validation requests on the wire (spec 2.3, 4.3; settled 4 and 8)."""
 
 from typing import Annotated, Any, ClassVar, Final
+from uuid import UUID
 
 import msgspec
 from pydantic import AfterValidator, Field
@@ -106,7 +107,7 @@ def nonprofit_details_of(body: ValidationRequestIn) -> NonprofitDetails:
     )
 
 
-class ValidationRequestDocumentOut(msgspec.Struct, frozen=True, rename="camel"):
+class ValidationRequestDocumentOut(ResponseRecord, object_name="validation_request_document"):
     """A document that was attached. ``url`` opens it for some minutes; another GET brings a fresh one."""
 
     id: str
@@ -155,7 +156,7 @@ class DossierValidationRequestOut(_RequestOut):
 
 def request_out(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The answer for one request, and the record in its events."""
-    documents = [_document_out(tx, request, document) for document in request.documents]
+    documents = [document_out(tx, request.id, document) for document in request.documents]
     return ValidationRequestOut(**_fields(tx, request), documents=documents)
 
 
@@ -192,10 +193,11 @@ def _fields(tx: Tx, request: ValidationRequest) -> dict[str, Any]:
     }
 
 
-def _document_out(tx: Tx, request: ValidationRequest, document: Document) -> ValidationRequestDocumentOut:
+def document_out(tx: Tx, request_id: UUID, document: Document) -> ValidationRequestDocumentOut:
+    """One of its documents, and the record in its events."""
     return ValidationRequestDocumentOut(
         id=tx.ids.text(documents.TYPE, document.id),
-        validation_request_id=tx.ids.text("validationrequest", request.id),
+        validation_request_id=tx.ids.text("validationrequest", request_id),
         status=document.status,
         url=documents.download_url(tx, document),
         created_at=iso_timestamp(document.created_at),

@@ -201,6 +201,14 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
         await store.attach_document(tx, partner, request_id, document_id)
 
 
+async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
+    """Tell partners of a document that nobody can open, for each request that it is evidence for."""
+    [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
+    for request_id in await store.requests_with_document(tx, document_id):
+        record = schemas.document_out(tx, request_id, document)
+        await outbox.emit(tx, document.partner_id, domain.DOCUMENT_REJECTED, record)
+
+
 def build_api_record(tx: Tx, request: ValidationRequest) -> ValidationRequestOut:
     """The request as partners see it."""
     return schemas.request_out(tx, request)

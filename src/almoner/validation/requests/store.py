@@ -279,3 +279,12 @@ async def requests_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID
         request_ids,
     )
     return {row[0]: row[1] for row in rows}
+
+
+@across_partners("held")
+async def requests_with_document(tx: Tx, document_id: UUID) -> list[UUID]:
+    """The requests that a document is attached to."""
+    rows = await tx.fetch(
+        "select validation_request_id from validation_request_document where document_id = $1 order by 1", document_id
+    )
+    return [row[0] for row in rows]

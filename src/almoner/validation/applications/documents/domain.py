@@ -1,6 +1,6 @@
 """Documents that partners hand in: their scan, their quotas, how long a link to one lives (U5 to U7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -11,8 +11,8 @@ from almoner.kit.events import InternalEvent
 from almoner.kit.states import Lifecycle
 from almoner.platform.files.uploads.problems import MaxFileSize, TooManyFiles
 
-SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected"})})
-ScanStatus = Literal["pending_scan", "clean", "rejected"]
+SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "rejected", "unreadable"})})
+ScanStatus = Literal["pending_scan", "clean", "rejected", "unreadable"]
 
 
 LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
@@ -27,6 +27,22 @@ RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
 
 DocumentStatus = Literal["pending", "clean", "infected", "unreadable", "deleted"]
 """``infected``: the virus scanner rejected it, and nobody can open it. ``unreadable``: a scanner could not read it."""
+
+
+_STATUSES: Final[Mapping[ScanStatus, DocumentStatus]] = {
+    "pending_scan": "pending",
+    "clean": "clean",
+    "rejected": "infected",
+    "unreadable": "unreadable",
+}
+REFUSED: Final[tuple[ScanStatus, ...]] = ("rejected", "unreadable")
+_NOT_SCANNED: Final = ("Heuristics.Encrypted", "Heuristics.Limits.Exceeded")
+"""How scanners name what they could not look into; it need not be infected."""
+
+
+def refusal_of(threat: str) -> ScanStatus:
+    """What a scanner's finding makes of a document."""
+    return "unreadable" if threat.startswith(_NOT_SCANNED) else "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +96,12 @@ class Document:
     @property
     def status(self) -> DocumentStatus:
         """As partners are told it."""
-        if self.deleted_at is not None:
-            return "deleted"
-        return (
-            "pending" if self.scan_status == "pending_scan" else "clean" if self.scan_status == "clean" else "infected"
-        )
+        return "deleted" if self.deleted_at is not None else _STATUSES[self.scan_status]
+
+    @property
+    def refused(self) -> bool:
+        """Whether nobody can open it, after its scan."""
+        return self.scan_status in REFUSED
 
 
 EvidenceOutcome = Literal["open", "refused", "accepted"]

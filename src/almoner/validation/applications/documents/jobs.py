@@ -15,7 +15,7 @@ from almoner.platform.crypto import DecryptionFailed
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.storage import BlobMissing, BlobStore, ListedBlob, StorageUnavailable
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.queue import JobDone, JobDropped, JobKind, JobOf, JobRetry, Nothing, Result
+from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.validation.applications.documents import service
 from almoner.validation.applications.documents.domain import DAY, Document
@@ -61,8 +61,11 @@ async def scan(parts: Scanning, work: JobContext, job: JobOf[service.OfDocument]
         threat = await parts.scanner.scan(parts.blobs.read(document.storage_key))
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
-    except BlobMissing:
-        return JobDropped("the bytes of the document are not in the storage")
+    except (BlobMissing, DecryptionFailed) as lost:
+        _log.error("document_unreadable", document=str(document_id), reason=type(lost).__name__)
+        async with work.db.write() as tx:
+            await service.record_unreadable(tx, document_id, "the stored file is missing or damaged")
+        return JobDone()
     async with work.db.write() as tx:
         await service.record_scan_result(tx, document_id, threat)
     return JobDone()

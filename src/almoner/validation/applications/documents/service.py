@@ -136,7 +136,7 @@ async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signatu
     document = await get(tx, ALL_PARTNERS, document_id)
     if document.scan_status == "pending_scan":
         raise NotScannedYet
-    if document.scan_status == "rejected":
+    if document.refused:
         raise NotFound
     return document
 
@@ -149,7 +149,16 @@ async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
 
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
     """Record what the scanner found, once; the bytes of a rejected document are removed."""
-    status: domain.ScanStatus = "rejected" if threat else "clean"
+    await _end_scan(tx, document_id, domain.refusal_of(threat) if threat else "clean", threat)
+
+
+async def record_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
+    """Record that the stored bytes of a document that waits for its scan are gone or altered."""
+    await store.record_verification_results(tx, {document_id: False})
+    await _end_scan(tx, document_id, "unreadable", reason)
+
+
+async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat: str | None) -> None:
     document = await store.record_scan_result(tx, document_id, status, threat[:255] if threat else None)
     if document is None:
         return
@@ -165,7 +174,7 @@ async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
     document = await store.find(tx, ALL_PARTNERS, document_id)
     if document is None or document.removed_at is not None:
         return None
-    unwanted = document.deleted_at is not None or document.scan_status == "rejected"
+    unwanted = document.deleted_at is not None or document.refused
     return document.storage_key if unwanted else None
 
 

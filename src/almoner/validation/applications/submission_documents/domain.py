@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.validation.applications.documents.domain import Document
 
+REJECTED: Final = "validation_submission_document.rejected"
 Kind = Literal["validation_request", "agent_verification"]
 """What a document shows, by the check that looks at it."""
 

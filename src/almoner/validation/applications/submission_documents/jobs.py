@@ -3,15 +3,21 @@
 What is left of one then is its row: its hash, its size, its kind, and of which record it was. Decisions stay.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
-from almoner.platform.jobs.background_tasks import TasksWith
+from almoner.platform.jobs.background_tasks import Tasks, TasksWith
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.applications.documents.domain import RETENTION_CHECK_INTERVAL, RetentionPeriods
-from almoner.validation.applications.submission_documents import store
+from almoner.validation.applications.documents.domain import (
+    RETENTION_CHECK_INTERVAL,
+    SCANNED,
+    DocumentScanned,
+    RetentionPeriods,
+)
+from almoner.validation.applications.submission_documents import service, store
 
 BATCH: Final = 500
 
@@ -32,11 +38,22 @@ async def delete_expired_documents(stored: RetentionPeriods, tx: Tx, limit: int 
     return len(due)
 
 
-tasks: Final = TasksWith[RetentionPeriods]()
+retention_tasks: Final = TasksWith[RetentionPeriods]()
 
 
 async def _next_check_at(_stored: RetentionPeriods, tx: Tx) -> datetime | None:
     return await documents.next_retention_check_at(tx)
 
 
-tasks.periodic("documents.forget_decided", _next_check_at, delete_expired_documents, every=timedelta(days=1))
+retention_tasks.periodic("documents.forget_decided", _next_check_at, delete_expired_documents, every=timedelta(days=1))
+
+
+tasks: Final = Tasks()
+
+
+@tasks.reacts_to(SCANNED)
+async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
+    """Documents were scanned: partners are told of those that nobody can open."""
+    for reported in scanned:
+        if not reported.clean:
+            await service.report_rejected_document(tx, reported.document)

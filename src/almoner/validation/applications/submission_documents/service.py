@@ -9,17 +9,17 @@ from typing import Final
 from uuid import UUID
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.validation.agents import service as agents
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.invites.domain import Invite
-from almoner.validation.applications.submission_documents import schemas, store
+from almoner.validation.applications.submission_documents import domain, schemas, store
 from almoner.validation.applications.submission_documents.domain import EvidenceTargets, Kind, SubmissionDocument
 from almoner.validation.applications.submission_documents.schemas import (
     ValidationSubmissionDocumentOut as ValidationSubmissionDocumentOut,
 )
 from almoner.validation.applications.submission_documents.store import SubmissionDocumentRecord
-from almoner.validation.applications.submission_documents.store import find_submission_id as find_submission_id
 from almoner.validation.requests import service as validation_requests
 
 TYPE: Final = "validationsubmissiondocument"
@@ -111,6 +111,20 @@ async def assign_to_submission(
     await _attach(tx, partner, checked, held)
     known = {tx.ids.text(TYPE, one.id) for one in held}
     return [text for text in named if text not in known]
+
+
+async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
+    """The submission that a file was handed in with; None where there is none, or not yet."""
+    found = await store.find_by_file(tx, document_id)
+    return found.validation_submission_id if found else None
+
+
+async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
+    """Tell the partner of a document of a submission that nobody can open."""
+    if (row := await store.find_by_file(tx, document_id)) is None:
+        return
+    for document in await _with_files(tx, Partner(row.partner_id), [row]):
+        await outbox.emit(tx, document.partner_id, domain.REJECTED, build_api_record(tx, document))
 
 
 async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:

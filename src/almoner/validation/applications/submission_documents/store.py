@@ -69,12 +69,12 @@ async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Subm
 
 
 @across_partners("held")
-async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
-    """The submission that a file was handed in with; None where there is none, or not yet."""
-    found: UUID | None = await tx.fetchval(
-        "select validation_submission_id from validation_submission_document where document_id = $1", document_id
+async def find_by_file(tx: Tx, document_id: UUID) -> SubmissionDocumentRecord | None:
+    """The one that a file was handed in as."""
+    row = await tx.fetchrow(
+        f"select {_COLUMNS} from validation_submission_document where document_id = $1", document_id
     )
-    return found
+    return _row(row) if row else None
 
 
 OUTCOMES: Final = """

@@ -110,7 +110,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
     if evaluated is None or request is None or not evaluated.reasons:
         return []
     # What the scanner has refused nobody can look at.
-    if any(one.deleted_at is None and one.scan_status != "rejected" for one in request.documents):
+    if any(one.deleted_at is None and not one.refused for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
     correctable = may_correct_registry_number(submission)
     return [
