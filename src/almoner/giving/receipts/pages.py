@@ -112,5 +112,6 @@ class DonationStatusPages:
             steps=followed.steps,
             waiting=followed.waiting,
             returned_at=followed.returned_at,
+            partner_links=followed.partner_links,
             reference=self._db.deployment.ids.text("donation", receipt.donation_id),
         )

@@ -20,6 +20,7 @@ from almoner.giving.receipts.domain import Donee, DoneeRefused, Issuer, Progress
 from almoner.giving.receipts.store import issuer_name as issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
 from almoner.kit.errors import NotFound
+from almoner.kit.public_links import PublicLinks
 from almoner.kit.text import to_one_line
 from almoner.nonprofits.registries.domain import parse_number_key
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -42,6 +43,7 @@ class DonationProgress:
     steps: list[ProgressStep]
     waiting: str | None
     returned_at: datetime | None
+    partner_links: PublicLinks
 
 
 async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
@@ -133,7 +135,8 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
         reason = await disbursements.donation_waiting_reason(tx, partner, donation, rules)
     returned_at = await disbursements.last_returned_at(tx, partner, donation_id) if on_its_way else None
     waiting = domain.waiting_message(steps, reason)
-    return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at)
+    links = (await partners.get(tx, partner)).public_links
+    return DonationProgress(receipt, donation, organisation, steps, waiting, returned_at, links)
 
 
 async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:

@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from almoner.access.partners import service as partners
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor
-from almoner.platform.database.transactions import ALL_PARTNERS, Database, Tx
+from almoner.platform.database.transactions import ALL_PARTNERS, Database, Partner, Tx
 from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.error_handling import with_error_pages
 from almoner.platform.pages.forms import read_form
@@ -265,6 +266,7 @@ class AgentPages:
     async def _facts(self, tx: Tx, found: AgentVerification, language: Language) -> dict[str, Any]:
         return {
             "partner": await partner_name_of(tx, found),
+            "partner_links": (await partners.get(tx, Partner(found.partner_id))).public_links,
             "organisation": found.nonprofit_name,
             "name": formats.full_name(found.first_name or "", found.last_name or "", language.locale),
             "title": found.title,

@@ -75,6 +75,7 @@ class FormViews:
             language,
             status=status,
             form=self._form(face, name),
+            partner_links=face.application.account.public_links,
             problems=shown,
             notice=language.html(notice.key, **reported) if notice else None,
             alert=bool(notice and notice.alert),
