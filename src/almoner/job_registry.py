@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from almoner.access.accounts import jobs as accounts_jobs
 from almoner.access.credentials import jobs as credentials_jobs
 from almoner.access.notifications import jobs as notifications_jobs
+from almoner.access.notifications.service import Notification
 from almoner.access.security_emails import jobs as security_emails_jobs
 from almoner.access.sign_ins import jobs as sign_ins_jobs
 from almoner.dashboard import jobs as dashboard_jobs
@@ -227,7 +228,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     ]
 
 
-NOTIFICATIONS = (
+NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *security_emails_jobs.notifications,
     *accounts_jobs.notifications,
     *receipts_jobs.notifications,

@@ -277,9 +277,9 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
     donation_id = await paid(service, api)
     issued = await issue(service, tenant.partner, donation_id)
     postman = Postman(None, MailDelayed("later"))
-    assert await send(service, postman, tenant.partner, donation_id) == JobDone()
+    assert await send(service, postman, tenant.partner, donation_id) == JobRecorded(JobDone())
     assert isinstance(await send(service, postman, tenant.partner, donation_id), JobRetry)
-    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobDone()
+    assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobRecorded(JobDone())
     first, second = postman.mails
     assert first == second
     assert issued.shown_number in first.text
@@ -297,7 +297,7 @@ async def test_h11_a_donor_named_like_an_address_makes_no_link(service: Service,
     named = {"firstName": "http://evil.example/login click here", "lastName": "evil.example"}
     donation_id = await paid(service, api, email="victim@example.org", **named)
     mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
-    assert await send(service, mailbox, tenant.partner, donation_id) == JobDone()
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobRecorded(JobDone())
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="victim@example.org"))
     [link] = mail["links"]
     assert link.startswith(f"{service.db.deployment.links.pages}/gift?token=")
@@ -311,7 +311,7 @@ async def test_the_job_twice_is_one_mail_in_the_mailbox_with_the_receipt(
     donation_id = await paid(service, api, email="twice@example.org", anonymous="yes")
     await service.drain()
     mailbox = SandboxMailbox(service.db, "Sandbox <sandbox@example.org>")
-    assert await send(service, mailbox, tenant.partner, donation_id) == JobDone()
+    assert await send(service, mailbox, tenant.partner, donation_id) == JobRecorded(JobDone())
     [mail] = data(await api.get("/v1/sandbox/mailbox", to="twice@example.org"))
     [file] = mail["attachments"]
     assert (file["name"], file["mediaType"]) == ("receipt-000001.pdf", "application/pdf")

@@ -267,7 +267,7 @@ def faults() -> Iterator[Fault]:
         "emails.sent",
         f"""
         insert into undeliverable_email (id, kind, payload, recipient, reason, refused, created_at)
-        select id, 'receipts.send', '{{}}', '', '', false, {OLD} from partner limit 1
+        select id, 'receipts.send', '{{}}', '', '', false, {NOW} from partner limit 1
         """,
     )
     yield Fault("events.numbered", "delete from event where sequence = 2")

@@ -279,7 +279,7 @@ async def test_the_page_of_an_application_is_answered_from_indexes(world: World)
         assert await status_views.application_language_of(asking, submission) == "de"
         assert len(await form_store.list_link_send_times(asking, submission)) == 1
         assert await form_store.find_previous_submission(asking, submission) is None
-        assert await submission_documents_store.find_submission_id(asking, submission) is None
+        assert await submission_documents_store.find_by_file(asking, submission) is None
     # These are small or empty here; tests of their own look at them.
     small = {"partner", "hosted_configuration", "document", "organisation_contact", "organisation"}
     assert asking.scans() <= {*small, "validation_submission_document"}, asking.scans()

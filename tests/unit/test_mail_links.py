@@ -196,7 +196,7 @@ def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
             f"{path.name}.html",
             renderer.language(tag),
             {"link": OWN, **facts},
-            brand=renderer.partner_brand(typed, "#123456", None, NO_LINKS),
+            brand=renderer.partner_brand(typed, typed, "#123456", None, NO_LINKS),
             key="key",
             at=AT,
             partner=None,

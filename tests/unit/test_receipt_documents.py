@@ -199,7 +199,9 @@ async def test_whose_service_it_is_stands_on_the_paper_with_its_notices(language
     public = PublicLinks("Bright Bank", privacy="https://b.example/privacy", terms="https://b.example/terms",
                          contact="help@b.example")  # fmt: skip
     deployment = replace(renderer().deployment, public_links=public)
-    made = await ReceiptDocuments(MailRenderer(deployment, receipts.MAILS)).render(replace(RECEIPT, language=language))
+    made = await ReceiptDocuments(MailRenderer(deployment, RECEIPT_EMAIL.template.parent)).render(
+        replace(RECEIPT, language=language)
+    )
     document = PdfReader(io.BytesIO(made))
     assert "help@b.example" in text(document)
     found = [note.get_object() for page in document.pages for note in page.get("/Annots", [])]

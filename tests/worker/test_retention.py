@@ -14,7 +14,6 @@ from almoner import migrations
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.giving.checkout.donations import service as donations
-from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.events import outbox
 from almoner.platform.jobs.processes import Heartbeat
 from tests.support import webhooks
@@ -53,7 +52,7 @@ async def _left(service: Service, table: str) -> int:
 async def _reject_an_email(service: Service) -> None:
     one = UndeliverableEmail(uuid4(), None, "q", "q@q.example", "q", True, service.clock.now())
     async with service.db.write() as tx:
-        await notifications_store.insert(tx, ALL_PARTNERS, one, {})
+        await notifications_store.insert(tx, one, {})
 
 
 async def _happen(service: Service, tenant: Tenant, times: int) -> None:

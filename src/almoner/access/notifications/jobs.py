@@ -107,9 +107,8 @@ async def _brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
     if email.partner_id is None:
         return mails.own_brand()
     partner = await partners.get(tx, Partner(email.partner_id))
-    return mails.partner_brand(
-        email.sender or partner.name, partner.brand_colour, partner.brand_logo, partner.public_links
-    )
+    name = email.sender or partner.name
+    return mails.partner_brand(name, partner.name, partner.brand_colour, partner.brand_logo, partner.public_links)
 
 
 async def _record_undeliverable(tx: Tx, job: Job, email: Email, found: MailUndeliverable) -> None:

@@ -43,7 +43,8 @@ class Email:
 
     ``key`` is the same for the same mail, however often it is sent. ``facts``: what the template reads, as it was
     typed. ``partner_id``: in whose brand it is, None for the deployment's; ``sender``: the name that the reader knows
-    that by, where it is another. ``at``: of what it is about, else when it was due. ``attach``: makes its attachment.
+    that by, where it is another; programs show the partner's own. ``at``: of what it is about, else when it was due.
+    ``attach``: makes its attachment.
     """
 
     to: str

@@ -52,7 +52,7 @@ class Mail:
     def sender(self, configured: str) -> tuple[str, str]:
         """Name and address of who sends it, where the settings say ``Giving <giving@example.org>``."""
         name, address = parseaddr(configured)
-        return self.sender_name or name, address
+        return " ".join((self.sender_name or name).split()), address
 
 
 class MailTransport(Protocol):

@@ -87,13 +87,15 @@ class MailRenderer(PageRenderer):
         """The deployment's."""
         return MailBrand(self.deployment.public_links.name or "Almoner")
 
-    def partner_brand(self, name: str, colour: str | None, logo: str | None, links: PublicLinks) -> MailBrand:
+    def partner_brand(
+        self, name: str, sender: str, colour: str | None, logo: str | None, links: PublicLinks
+    ) -> MailBrand:
         """A partner's. ``colour``: made legible. ``logo``: the key of an image."""
         palette = colours.build_palette(colours.parse_colour(colour)).light if colour else {}
         own = MailBrand(name)
         return MailBrand(
             name,
-            name,
+            sender,
             palette.get("--panel", own.panel),
             palette.get("--brand", own.button),
             f"{self.deployment.links.pages}/media/{logo}" if logo else None,

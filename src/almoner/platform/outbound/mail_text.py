@@ -67,7 +67,7 @@ class _TextParser(HTMLParser):
                 self._label = ""
             case "a":
                 words = _BLANKS.sub(" ", inner).strip(" ")
-                self._parts.append(value if words == value else f"{words}\n{value}\n")
+                self._parts.append(value if words == value else f"\n{words}\n{value}\n")
             case "bdi":
                 self._parts.append(self._isolate(inner))
             case _:

@@ -203,7 +203,6 @@ async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation
     return donation_of(row) if row else None
 
 
-@across_partners("held")
 async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDelivery) -> Donation | None:
     """What became of the email with the receipt; None where that is known."""
     row = await tx.fetchrow(

@@ -162,7 +162,6 @@ class StatusViews:
             "application.html",
             language,
             status=code,
-            partner_links=known.account.public_links,
             face=branding_of(submission.check_records.configuration, known.account),
             home=home,
             csrf=csrf,
