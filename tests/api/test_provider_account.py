@@ -182,7 +182,7 @@ async def test_v8_roles_are_written_as_they_are_read(here: Setup, evil: HostileP
     await owner.add_app()
     boss = await at(owner)
     page = await boss.get(f"{home}/provider")
-    assert "Available roles: owner, developer, reviewer, finance, read only." in page.text
+    assert "Available roles: owner, developer, reviewer, finance, support, read only." in page.text
     form = {"do": "save", "name": "Example ID", "issuer": evil.url, "client_id": "almoner-client", "secret": "s",
             "subject_claim": "sub", "scopes": "openid", "groups_claim": "groups", "enabled": "yes"}  # fmt: skip
     for written in ("all = read only", "all = read_only"):

@@ -13,6 +13,7 @@ import pytest
 from almoner import migrations
 from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
+from almoner.dashboard import store as dashboard_store
 from almoner.giving.checkout.donations import service as donations
 from almoner.platform.events import outbox
 from almoner.platform.jobs.processes import Heartbeat
@@ -55,6 +56,11 @@ async def _reject_an_email(service: Service) -> None:
         await notifications_store.insert(tx, one, {})
 
 
+async def _view_a_donor(service: Service, tenant: Tenant) -> None:
+    async with service.db.write() as tx:
+        await dashboard_store.insert_views(tx, tenant.partner, uuid4(), [uuid4()])
+
+
 async def _happen(service: Service, tenant: Tenant, times: int) -> None:
     await webhooks.happen(service, tenant, times=times)
     await service.drain()
@@ -71,6 +77,7 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
             answer = await api.post("/v1/users", {}, idempotency_key="a-key")
             assert answer.status_code == 200
             await _reject_an_email(service)
+            await _view_a_donor(service, tenant)
             await _happen(service, tenant, 3)
         started = await _left(service, table)
         assert started > 0, f"say here what makes a row of {table}"

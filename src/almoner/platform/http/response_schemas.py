@@ -12,6 +12,7 @@ from almoner.platform.http import conventions, errors
 from almoner.platform.http.conventions import Schema
 from almoner.platform.http.endpoints import Endpoint
 from almoner.platform.http.examples import ExampleBuilder
+from almoner.platform.http.ids import ID_TYPE_KEYWORD
 from almoner.platform.http.wire import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, PageQuery, ResponseRecord
 
 _SCHEMAS: Final = "#/components/schemas/"
@@ -181,7 +182,12 @@ EVENT: Final = "Event"
 def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:
     """One schema of all events, and one of each type. ``records``: ``object`` name to the reference of its schema."""
     properties: Schema = {
-        "id": {"type": "string", "pattern": ids.pattern("event"), "examples": [ids.example("event")]},
+        "id": {
+            "type": "string",
+            ID_TYPE_KEYWORD: "event",
+            "pattern": ids.pattern("event"),
+            "examples": [ids.example("event")],
+        },
         "sequence": {
             "type": "integer",
             "minimum": 1,

@@ -154,6 +154,8 @@ class ReferenceContent:
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:
             return self._resolved({**self._schemas[schema["$ref"].rsplit("/", 1)[1]], **_without_ref(schema)})
+        if "allOf" in schema:
+            return _merged([self._resolved(part) for part in schema["allOf"]], schema)
         options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
         if len(options) == 1:
             merged = {**self._resolved(options[0]), **{key: v for key, v in schema.items() if key != "anyOf"}}
@@ -197,6 +199,17 @@ class ReferenceContent:
         else:
             kind = " or ".join(named) or "any"
         return f"{kind} or null" if nullable else kind
+
+
+def _merged(parts: list[Schema], schema: Schema) -> Schema:
+    """One schema of all that must hold: a later part says more of a member than an earlier one."""
+    properties: Schema = {}
+    for part in parts:
+        for name, property_ in part.get("properties", {}).items():
+            properties[name] = {**properties.get(name, {}), **property_}
+    required = [name for part in parts for name in part.get("required", ())]
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    return {"type": "object", **rest, "properties": properties, "required": list(dict.fromkeys(required))}
 
 
 def _limits(schema: Schema) -> Iterator[str]:
