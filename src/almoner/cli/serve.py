@@ -205,7 +205,8 @@ def work() -> None:
     """Run background jobs and webhook deliveries.
 
     A worker also runs scheduled jobs. You can run any number of workers. To stop a worker, send it SIGTERM: it exits
-    once its current jobs have finished. With ALMONER_WORKER_PORT it answers /healthz, /readyz and /metrics.
+    once its current jobs have finished. If ALMONER_WORKER_PORT is set, the worker serves /healthz, /readyz and
+    /metrics on that port.
     """
     outputs.ignore_output_errors()
     given = read_settings_aloud()
